@@ -1,0 +1,93 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Each makes its own environment in .venv from requirements.lock (exact versions, with hashes).
+# Override with: make test PYTHON=python3.12   make demo ARGS="--into demo.zf"   make test ARGS="-k bm25"
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?=
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CANDIDATES := python3.13 python3.12 python3.11 python3.14 python3 python
+CHECKED := src tests $(wildcard examples) $(wildcard benchmarks)
+
+# Settings of the caller that would change what is installed or imported inside the environment.
+unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV
+export PIP_USER := 0
+export PIP_REQUIRE_VIRTUALENV := 0
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+# A candidate counts only when it really runs (a version manager's stand-in may exist and fail),
+# is new enough, and can make environments.
+USABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+
+.PHONY: help demo test lint types format soak bench test-pythons lock clean
+
+help:  ## list these commands
+	@awk 'BEGIN {FS = ":.*## "; print "zipfian: make COMMAND\n"} \
+	     /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(READY)  ## index Python's own documentation, search it, explain a hit
+	@$(BIN)/zipfian demo $(ARGS)
+
+test: $(READY)  ## lint, format, types and all tests: what must pass before a change lands
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/mypy --strict
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY)  ## ruff: rules and format
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+
+types: $(READY)  ## mypy, strict
+	$(BIN)/mypy --strict
+
+format: $(READY)  ## rewrite the code in the project's format
+	$(BIN)/ruff check --fix-only $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+soak: $(READY)  ## the crash and damage tests with many more rounds
+	ZIPFIAN_SOAK=1 $(BIN)/python -m pytest tests/reliability $(ARGS)
+
+bench: $(READY)  ## the project's own benchmarks
+	@test -d benchmarks || { echo "make bench: this checkout has no benchmarks/ folder" >&2; exit 1; }
+	$(BIN)/python -m benchmarks $(ARGS)
+
+test-pythons: pyproject.toml requirements.lock  ## the quick tests on every other Python of this machine
+	@sh tools/test_pythons.sh $(ARGS)
+
+lock: pyproject.toml  ## write requirements.lock anew from pyproject.toml
+	@sh tools/lock.sh
+
+clean:  ## remove environments, caches and build products
+	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# The stamp makes a second run instant; a change of pyproject.toml or the lock does this again.
+$(READY): pyproject.toml requirements.lock
+	@set -e; \
+	if [ -d $(VENV) ] && ! $(BIN)/python -c '$(USABLE)' >/dev/null 2>&1; then \
+	  echo "$(VENV): its Python no longer runs, making it anew"; rm -rf $(VENV); \
+	fi; \
+	if [ ! -d $(VENV) ]; then \
+	  found=; \
+	  for p in $(or $(PYTHON),$(CANDIDATES)); do \
+	    if "$$p" -c '$(USABLE)' </dev/null >/dev/null 2>&1; then found=$$p; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "no usable Python among: $(or $(PYTHON),$(CANDIDATES))" >&2; \
+	    echo "zipfian needs Python 3.11 to 3.14 with the venv module (Debian, Ubuntu: apt-get install python3-venv);" >&2; \
+	    echo "name another one with: make PYTHON=/path/to/python3" >&2; exit 1; \
+	  fi; \
+	  echo "making $(VENV) with $$("$$found" --version) (once; a minute or two)"; \
+	  "$$found" -m venv $(VENV); \
+	fi; \
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock; \
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .; \
+	touch $@

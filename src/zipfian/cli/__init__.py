@@ -1,0 +1,85 @@
+"""The `zipfian` command: one small file per subcommand, imported only when it is the one called.
+
+So `zipfian --help` is fast and needs no numba. A command module has two functions:
+`configure(parser)` declares its arguments, `run(args)` does the work and returns the exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from zipfian._version import __version__
+from zipfian.errors import ZipfianError
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+COMMANDS: dict[str, str] = {
+    "demo": "index Python's own documentation, search it and explain a hit",
+    "index": "put a folder, a JSONL or a CSV file into a collection; run again to follow changes",
+    "search": "search a collection",
+    "explain": "show how a document's score for a query comes about",
+    "inspect": "show what a collection holds",
+    "check": "read every byte of a collection and report damage",
+    "delete": "remove documents by id",
+    "merge": "join segments and drop what was deleted",
+}
+"""Name and one-line help of each subcommand; the module of the same name does the work."""
+
+
+def build_parser(wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The whole parser; only commands named in `wanted` have their modules imported and arguments declared."""
+    parser = argparse.ArgumentParser(
+        prog="zipfian",
+        description="Search that shows why: BM25 over words and latent terms, in one folder, without a server.",
+        epilog="exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 130 interrupted",
+    )
+    parser.add_argument("--version", action="version", version=f"zipfian {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
+    for name, summary in COMMANDS.items():
+        sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name in wanted:
+            module = importlib.import_module(f"zipfian.cli.{name}")
+            module.configure(sub)
+            sub.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; errors become one line on standard error."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = build_parser(arguments).parse_args(arguments)
+    except SystemExit as stop:  # argparse has printed help, the version or a usage message
+        return stop.code if isinstance(stop.code, int) else EXIT_USAGE
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to stop
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader (`| head`) went away. Point standard output elsewhere, or Python complains again while exiting.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_ERROR
+    except ZipfianError as error:
+        _complain(str(error))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        _complain(f"{where}{error.strerror or error}")
+    return EXIT_ERROR
+
+
+def _complain(message: str) -> None:
+    print("zipfian: " + " ".join(message.split()), file=sys.stderr)

@@ -1,0 +1,29 @@
+"""Argument types that more than one command uses; a wrong value is a usage error (exit code 2)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 was expected, not {text!r}")
+    return value
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """A JSON object, as filters are written: '{"lang": "en", "year": {">=": 2020}}'."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"a JSON object was expected, not {type(value).__name__}")
+    return value

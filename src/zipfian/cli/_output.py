@@ -1,0 +1,190 @@
+"""What a person or a program reads: tables, JSON, colour and progress.
+
+Results go to standard output, everything else to standard error. Colour and progress appear only on a terminal,
+so piping a command gives plain text and nothing is drawn in a log file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, TextIO, TypeVar
+
+T = TypeVar("T")
+
+BOLD = "1"
+DIM = "2"
+YELLOW = "33"
+MATCH = "1;33"
+
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line separators, writing direction overrides and halves of characters."""
+
+PROGRESS_DELAY_S = 2.0
+"""A job that is done sooner shows no bar."""
+PROGRESS_EVERY_S = 0.1
+BAR_CELLS = 24
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person is looking at this stream."""
+    try:
+        return stream.isatty()
+    except ValueError:  # already closed
+        return False
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Colour needs a terminal that can show it and a user who did not refuse it (NO_COLOR)."""
+    return is_terminal(stream) and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, code: str, stream: TextIO | None = None) -> str:
+    """`text` in an ANSI style, or unchanged where there is no colour."""
+    return f"\x1b[{code}m{text}\x1b[0m" if wants_colour(sys.stdout if stream is None else stream) else text
+
+
+def width(stream: TextIO | None = None) -> int:
+    """Columns to fill: the terminal's, at most 120; 100 where there is none, so that logs and tests are stable."""
+    if not is_terminal(sys.stdout if stream is None else stream):
+        return 100
+    return min(shutil.get_terminal_size((100, 24)).columns, 120)
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]], right: Iterable[int] = ()) -> str:
+    """Columns padded to their widest cell, two spaces apart; the columns in `right` are aligned to the right."""
+    cells = [list(headers), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(headers))]
+    to_right = set(right)
+    lines = [
+        "  ".join(c.rjust(w) if i in to_right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        for row in cells
+    ]
+    lines = [line.rstrip() for line in lines]
+    return "\n".join([paint(lines[0], DIM), *lines[1:]])
+
+
+def plain(value: object) -> Any:
+    """Any result as JSON values: dataclasses, mappings, dates, arrays and numpy numbers included."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if hasattr(value, "to_dict"):
+        return plain(value.to_dict())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, date):
+        return value.isoformat()
+    if hasattr(value, "tolist"):  # numpy arrays and scalars
+        return plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [plain(v) for v in value]
+    return str(value)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(plain(value), ensure_ascii=False, indent=2))
+
+
+def note(message: str) -> None:
+    """A remark for the person at the keyboard, on standard error."""
+    print(message, file=sys.stderr)
+
+
+def printable(text: str, keep: str = "") -> str:
+    """`text` without control characters: a document must not be able to steer the terminal it is shown on."""
+    if text.isprintable():
+        return text
+    return _STEERING.sub(lambda found: found[0] if found[0] in keep else "\ufffd", text)
+
+
+def human_bytes(n: float) -> str:
+    """1536 as '1.5 KiB'."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if n < 1024:
+            return f"{n:.0f} {unit}" if unit == "bytes" else f"{n:.1f} {unit}"
+        n /= 1024
+    return f"{n:.1f} TiB"
+
+
+def human_seconds(s: float) -> str:
+    """A duration with the digits that matter: microseconds to hours."""
+    if s < 1e-3:
+        return f"{s * 1e6:.0f} us"
+    if s < 1:
+        return f"{s * 1e3:.1f} ms"
+    if s < 120:
+        return f"{s:.1f} s"
+    minutes, seconds = divmod(round(s), 60)
+    return f"{minutes} min {seconds:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+class Progress:
+    """A bar on standard error: only on a terminal, only after two seconds, gone when the job is done."""
+
+    def __init__(
+        self,
+        label: str,
+        total: int | None = None,
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.label = label
+        self.total = total
+        self.done = 0
+        self._stream = sys.stderr if stream is None else stream
+        self._clock = clock
+        self._start = clock()
+        self._next = self._start + PROGRESS_DELAY_S if is_terminal(self._stream) else float("inf")
+        self._drawn = False
+
+    def step(self, n: int = 1) -> None:
+        """Count `n` more items and redraw if it is time to."""
+        self.done += n
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + PROGRESS_EVERY_S
+            self._draw(now - self._start)
+
+    def over(self, items: Iterable[T]) -> Iterator[T]:
+        """Pass `items` through, counting them; the bar goes away at the end, also after an error."""
+        with self:
+            for item in items:
+                yield item
+                self.step()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove the bar from the screen; the next step may draw it again."""
+        if self._drawn:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._drawn = False
+
+    def _draw(self, seconds: float) -> None:
+        rate = self.done / seconds if seconds > 0 else 0.0
+        if self.total:
+            share = min(1.0, self.done / self.total)
+            filled = int(share * BAR_CELLS)
+            left = human_seconds((self.total - self.done) / rate) if rate and self.done < self.total else "0 s"
+            bar = f"[{'#' * filled}{'.' * (BAR_CELLS - filled)}] {self.done:,}/{self.total:,}, {left} left"
+        else:
+            bar = f"{self.done:,}"
+        line = f"{self.label} {bar}, {rate:,.0f}/s"
+        self._stream.write("\r\x1b[K" + line[: width(self._stream) - 1])
+        self._stream.flush()
+        self._drawn = True

@@ -1,0 +1,40 @@
+"""`zipfian check PATH`: read everything, compare every checksum and count, and say what is wrong.
+
+Works on the files themselves, so that a collection too damaged to be opened still gets a full report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from zipfian.cli._output import Progress, human_bytes, human_seconds, plain, print_json, printable
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.epilog = "Changes nothing. The exit code is 1 when something is damaged."
+    parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it."""
+    from zipfian.index.check import check
+    from zipfian.index.directory import FSDirectory
+
+    start = time.perf_counter()
+    with Progress("checking, file") as progress:
+        report = check(FSDirectory(args.path), lambda name, size: progress.step())
+    seconds = time.perf_counter() - start
+    if args.json:
+        print_json({"ok": report.ok, **plain(report)})
+        return 0 if report.ok else 1
+    for file, problem in report.problems:
+        print(printable(f"{file}: {problem}"))
+    for file in report.orphans:
+        print(printable(f"{file}: not part of any commit (left by an interrupted writer; the next writer removes it)"))
+    verdict = "no damage" if report.ok else f"{len(report.problems)} problem{'s' * (len(report.problems) != 1)}"
+    print(f"{args.path}: {verdict} in {report.files:,} files, {human_bytes(report.bytes)} ({human_seconds(seconds)})")
+    return 0 if report.ok else 1

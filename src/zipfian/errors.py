@@ -1,0 +1,68 @@
+"""Every error zipfian raises on purpose: one root, small leaves, each also a built-in.
+
+A message says what was wrong, the value received, and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class ZipfianError(Exception):
+    """Root of all errors raised on purpose by zipfian."""
+
+
+class InvalidInput(ZipfianError, ValueError):
+    """An argument, a document or a query that cannot be used as given."""
+
+
+class LimitExceeded(ZipfianError, ValueError):
+    """A value above one of the safety limits of `zipfian.limits`."""
+
+
+class MissingExtra(ZipfianError, ImportError):
+    """An optional dependency is not installed; the message holds the install command."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the optional extra '{extra}': pip install 'zipfian[{extra}]'")
+        self.extra = extra
+
+
+class IndexNotFound(ZipfianError, FileNotFoundError):
+    """The path holds no collection."""
+
+
+class IndexExists(ZipfianError, FileExistsError):
+    """`create` was asked for a path that already holds something."""
+
+
+class IndexLocked(ZipfianError, RuntimeError):
+    """Another writer, in this or in another process, has the collection open."""
+
+
+class IndexCorrupt(ZipfianError, RuntimeError):
+    """A committed file is missing, damaged or not the one the manifest names.
+
+    `file` is its name inside the collection.
+    """
+
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(
+            f"{file}: {problem}. The collection was left untouched; run 'zipfian check PATH' for a full report"
+        )
+        self.file = file
+        self.problem = problem
+
+
+class FormatTooNew(ZipfianError, RuntimeError):
+    """Written by a newer zipfian: upgrade the package."""
+
+
+class FormatTooOld(ZipfianError, RuntimeError):
+    """Written by an older zipfian whose format is no longer read."""
+
+
+class FingerprintMismatch(ZipfianError, ValueError):
+    """Encoder, vocabulary or tokenizer differ from those the collection was built with."""
+
+
+class ReadOnly(ZipfianError, PermissionError):
+    """A write was asked of a collection opened for reading."""

@@ -1,0 +1,1 @@
+"""The only stage that owns files: immutable segments, the manifest that names them, and one writer."""

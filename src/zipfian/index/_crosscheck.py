@@ -1,0 +1,171 @@
+"""Whether the parts of a segment agree: what is stored twice, in two forms, must say the same.
+
+Checksums find bytes that changed; these comparisons find files that were wrong when they were written. Everything is
+read in pieces, so a check needs little memory whatever the size of the segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import IndexCorrupt
+from zipfian.index.column import Column
+from zipfian.index.deletes import Deletes
+from zipfian.index.docstore import DocStoreReader, id_hashes
+from zipfian.index.leg import LegReader
+from zipfian.index.lengths import exact_sum, posting_lengths
+from zipfian.index.metadata import element_type, microseconds
+from zipfian.index.segment import SegmentReader
+
+_DOCS = 1 << 14
+"""Documents looked at together."""
+
+
+def cross_check(segment: SegmentReader) -> None:
+    """`IndexCorrupt`, naming a file, if two parts of a segment contradict each other."""
+    for leg in segment.legs.values():
+        _check_leg(leg)
+    _check_documents(segment)
+    _check_deletes(segment)
+    _check_vectors(segment)
+
+
+def cross_check_ids(segments: Sequence[SegmentReader]) -> None:
+    """No id is live in two segments of a commit."""
+    found = [np.empty(0, np.uint64)]
+    for segment in segments:
+        hashes, docs = segment.docs.hashes
+        found.append(hashes[segment.live[docs]])
+    ordered = np.sort(np.concatenate(found))
+    seen: set[str] = set()
+    for suspect in np.unique(ordered[1:][ordered[1:] == ordered[:-1]]):  # equal hashes: the same id, or a rare accident
+        for segment in segments:
+            hashes, docs = segment.docs.hashes
+            for doc in docs[hashes == suspect].tolist():
+                if segment.live[doc]:
+                    name = segment.docs.id(doc)
+                    if name in seen:
+                        raise IndexCorrupt(segment.docs.file.name, f"the document {name!r} is there twice")
+                    seen.add(name)
+
+
+def _check_leg(leg: LegReader) -> None:
+    """Postings against lengths, and against the forward index."""
+    name = leg.file.name
+    leg.terms.verify()
+    lengths = np.zeros(leg.n_docs, np.int64)
+    by_term = 0
+    for low, high, docs, tf in leg.scan():
+        if not np.all(np.isfinite(tf) & (tf > 0)):
+            raise IndexCorrupt(name, "a term frequency is not a positive number")
+        term = np.repeat(np.arange(low, high), leg.df[low:high])
+        by_term += _fingerprint(docs, term)
+        spec = leg.spec
+        np.add.at(lengths, docs, posting_lengths(tf, spec.tf, spec.scale, spec.phi))
+    if not np.array_equal(lengths, leg.lengths) or leg.total_length != exact_sum(leg.lengths):
+        raise IndexCorrupt(name, "its document lengths do not follow from its postings")
+    by_doc = 0
+    for start in range(0, leg.n_docs, _DOCS):
+        stop = min(start + _DOCS, leg.n_docs)
+        indptr, terms = leg.rows.rows(start, stop)
+        by_doc += _fingerprint(np.repeat(np.arange(start, stop), np.diff(indptr)), terms)
+    if (by_doc - by_term) % 2**64:
+        raise IndexCorrupt(name, "its forward index does not hold the postings that its posting lists hold")
+
+
+def _fingerprint(docs: npt.NDArray[Any], terms: npt.NDArray[Any]) -> int:
+    """A sum modulo 2**64 over (document, term) pairs, in any order: each pair goes through splitmix64 first."""
+    x = docs.astype(np.uint64) << np.uint64(32) | terms.astype(np.uint64)
+    x += np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return int(np.sum(x ^ x >> np.uint64(31), dtype=np.uint64))
+
+
+def _check_documents(segment: SegmentReader) -> None:
+    """Ids against their hashes; every text and every metadata object decodes; metadata against the columns."""
+    docs = segment.docs
+    hashes, of = docs.hashes
+    if np.any(hashes[1:] < hashes[:-1]) or len(np.unique(of)) != docs.n_docs:
+        raise IndexCorrupt(docs.file.name, "its table of ids is out of order")
+    for at in np.flatnonzero(hashes[1:] == hashes[:-1]).tolist():
+        if docs.raw_id(int(of[at])) == docs.raw_id(int(of[at + 1])):
+            raise IndexCorrupt(docs.file.name, f"the id {docs.id(int(of[at]))!r} is there twice")
+    by_doc = np.empty(docs.n_docs, np.uint64)
+    by_doc[of] = hashes
+    fields = segment.columns.fields if segment.columns else {}
+    columns = {name: column for name in fields if (column := segment.column(name)) is not None}
+    for start in range(0, docs.n_docs, _DOCS):
+        stop = min(start + _DOCS, docs.n_docs)
+        if not np.array_equal(id_hashes([docs.id(d).encode() for d in range(start, stop)]), by_doc[start:stop]):
+            raise IndexCorrupt(docs.file.name, "its table of ids does not belong to its ids")
+        rows = _decode(docs, start, stop)
+        for name, column in columns.items():
+            if not _same(column, start, [row.get(name) for row in rows]):
+                where = segment.entry.files["col"].name
+                raise IndexCorrupt(where, f"its column {name!r} does not hold what the documents hold")
+        if any(value is not None and name not in columns for row in rows for name, value in row.items()):
+            raise IndexCorrupt(docs.file.name, "its metadata has fields without a column")
+
+
+def _decode(docs: DocStoreReader, start: int, stop: int) -> list[dict[str, Any]]:
+    rows = []
+    for doc in range(start, stop):
+        docs.text(doc)
+        rows.append(docs.metadata(doc))
+    return rows
+
+
+def _same(column: Column, first: int, rows: list[Any]) -> bool:
+    """Whether a column holds these values for the documents from `first` on."""
+    values, words, odd = column.values, column.words, {}
+    if column.odd_at is not None and column.odd is not None:
+        odd = dict(zip(column.odd_at.tolist(), column.odd.tolist(), strict=True))
+    is_date = element_type(column.type) == "date"
+
+    def element(at: int) -> Any:
+        if words is not None:
+            return words.term(int(values[at]))
+        return odd.get(at, values[at].item())
+
+    for doc, value in enumerate(rows, first):
+        if bool(column.present[doc]) != (value is not None):
+            return False
+        if value is None:
+            continue
+        if column.starts is None:
+            found, wanted = [element(doc)], [value]
+        else:
+            found, wanted = [element(i) for i in range(*column.starts[doc : doc + 2].tolist())], value
+        if found != ([microseconds(v) for v in wanted] if is_date else wanted):
+            return False
+    return True
+
+
+def _check_deletes(segment: SegmentReader) -> None:
+    """The counts of a delete file against a new count."""
+    if "del" not in segment.entry.files:
+        return
+    deletes = segment.deletes
+    again = Deletes.none(segment.n_docs).plus(np.flatnonzero(deletes.deleted), segment.legs)
+    for name in segment.legs:
+        stored, counted = deletes.leg(name), again.leg(name)
+        if (
+            not np.array_equal(stored.terms, counted.terms)
+            or not np.array_equal(stored.counts, counted.counts)
+            or stored.length != counted.length
+        ):
+            raise IndexCorrupt(segment.entry.files["del"].name, f"what it takes away from leg {name!r} is wrong")
+
+
+def _check_vectors(segment: SegmentReader) -> None:
+    if segment.vectors is None:
+        return
+    for name in segment.vectors.dims:
+        for start in range(0, segment.n_docs, _DOCS):
+            if not np.isfinite(segment.vectors.part(name, start, min(start + _DOCS, segment.n_docs))).all():
+                raise IndexCorrupt(segment.vectors.file.name, f"a vector {name!r} holds NaN or infinite numbers")

@@ -1,0 +1,126 @@
+"""Deleted documents of a segment, with what their absence does to the statistics.
+
+Segments never change, so a delete is a new small file: a bit per document, and for each leg how many of the deleted
+documents had each term, and the sum of their lengths. The forward index gives these when the delete is committed, at
+O(deleted documents); opening an index then subtracts two short arrays and never looks at a posting. A newer delete
+file of a segment holds everything the older one did and takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import IndexCorrupt, InvalidInput
+from zipfian.index._arrays import Bools, Ints, pack_flags, smallest_uint
+from zipfian.index._sections import meta_int, unpack_flags, unsigned
+from zipfian.index.container import FileRef, SectionFile, SectionWriter
+from zipfian.index.directory import Directory
+from zipfian.index.leg import LegReader
+from zipfian.index.lengths import exact_sum
+from zipfian.limits import MAX_DOCUMENTS, MAX_LEGS
+
+KIND = "del"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LegDeletes:
+    """What the deleted documents take away from one leg: `counts[i]` documents of local term `terms[i]`."""
+
+    terms: Ints
+    counts: Ints
+    length: int
+
+    @classmethod
+    def of(cls, leg: LegReader, docs: Ints) -> LegDeletes:
+        """The share of some documents (ascending) in a leg, through the forward index."""
+        _, indices = leg.forward_many(docs)
+        terms, counts = np.unique(indices, return_counts=True)
+        return cls(terms.astype(np.int64), counts.astype(np.int64), exact_sum(leg.lengths[docs]))
+
+    def plus(self, other: LegDeletes) -> LegDeletes:
+        """Both together; their documents are distinct."""
+        terms, places = np.unique(np.concatenate([self.terms, other.terms]), return_inverse=True)
+        counts = np.zeros(len(terms), np.int64)
+        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
+        return LegDeletes(terms, counts, self.length + other.length)
+
+
+_NOTHING = LegDeletes(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deletes:
+    """The deleted documents of a segment and their share in each leg."""
+
+    deleted: Bools
+    legs: Mapping[str, LegDeletes] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Deleted documents."""
+        return int(np.count_nonzero(self.deleted))
+
+    @classmethod
+    def none(cls, n_docs: int) -> Deletes:
+        """Nothing is deleted."""
+        return cls(np.zeros(n_docs, np.bool_))
+
+    def leg(self, name: str) -> LegDeletes:
+        """The share in one leg."""
+        return self.legs.get(name, _NOTHING)
+
+    def plus(self, docs: npt.NDArray[Any], legs: Mapping[str, LegReader]) -> Deletes:
+        """These and some more documents; those already deleted are passed over."""
+        if len(docs) and not 0 <= int(docs.min()) <= int(docs.max()) < len(self.deleted):
+            raise InvalidInput(f"documents out of range in a segment of {len(self.deleted)}")
+        more = np.zeros(len(self.deleted), np.bool_)
+        more[docs] = True
+        more &= ~self.deleted
+        new = np.flatnonzero(more)
+        shares = {name: self.leg(name).plus(LegDeletes.of(leg, new)) for name, leg in legs.items()}
+        return Deletes(self.deleted | more, shares)
+
+    def with_leg(self, name: str, leg: LegReader) -> Deletes:
+        """The same documents, counted in one more leg as well."""
+        return Deletes(self.deleted, {**self.legs, name: LegDeletes.of(leg, np.flatnonzero(self.deleted))})
+
+
+def write_deletes(directory: Directory, name: str, deletes: Deletes) -> FileRef:
+    """Write a delete file."""
+    legs = [{"name": key, "terms": len(share.terms), "length": share.length} for key, share in deletes.legs.items()]
+    meta = {"n_docs": len(deletes.deleted), "n_deleted": deletes.count, "legs": legs}
+    with SectionWriter(directory, name, KIND, meta) as file:
+        file.add("deleted", pack_flags(deletes.deleted))
+        for i, share in enumerate(deletes.legs.values()):
+            file.add(f"{i}.terms", smallest_uint(share.terms))
+            file.add(f"{i}.counts", smallest_uint(share.counts))
+        return file.close()
+
+
+def read_deletes(directory: Directory, ref: FileRef | str) -> Deletes:
+    """Read a delete file whole: it is small."""
+    file = SectionFile.open(directory, ref, KIND)
+    n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
+    n_deleted = meta_int(file, "n_deleted", 0, n_docs)
+    deleted = unpack_flags(file, "deleted", n_docs)
+    if int(np.count_nonzero(deleted)) != n_deleted:
+        raise IndexCorrupt(file.name, f"does not mark {n_deleted} documents as deleted")
+    legs: dict[str, LegDeletes] = {}
+    try:
+        listed = [(str(e["name"]), e["terms"], e["length"]) for e in file.meta["legs"][: MAX_LEGS + 1]]
+    except (KeyError, TypeError) as e:
+        raise IndexCorrupt(file.name, f"its list of legs cannot be read ({e!r})") from e
+    for i, (name, n_terms, length) in enumerate(listed):
+        if type(n_terms) is not int or type(length) is not int or length < 0:
+            raise IndexCorrupt(file.name, f"its share of leg {name!r} cannot be read")
+        terms = unsigned(file, f"{i}.terms", n_terms).astype(np.int64)
+        counts = unsigned(file, f"{i}.counts", n_terms).astype(np.int64)
+        if np.any(terms[1:] <= terms[:-1]) or np.any(counts < 1) or np.any(counts > n_deleted):
+            raise IndexCorrupt(file.name, f"its counts of leg {name!r} are out of range")
+        legs[name] = LegDeletes(terms, counts, length)
+    return Deletes(deleted, legs)

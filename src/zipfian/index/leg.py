@@ -1,0 +1,177 @@
+"""One posting set of a segment, for reading: terms, postings, lengths and the forward index of one leg file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import IndexCorrupt, InvalidInput
+from zipfian.index._arrays import Ints, chunks, offsets, stable_order
+from zipfian.index._sections import meta_int, meta_str, unsigned
+from zipfian.index.container import FileRef, SectionFile
+from zipfian.index.directory import Directory
+from zipfian.index.forward import Forward, Rows
+from zipfian.index.lengths import length_unit, parse_phi
+from zipfian.index.postings import Docs, Postings, Tf
+from zipfian.index.terms import IdTerms, WordTerms, read_terms
+from zipfian.limits import MAX_DOCUMENTS, MAX_TERMS
+from zipfian.types import LegBatch, TfKind
+
+KIND = "leg"
+MERGE_POSTINGS = 1 << 20
+"""Postings that a scan holds decoded at once (a single longer list is not cut)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegWriteSpec:
+    """How a leg stores weights: the kind of tf, steps per unit weight (`fixed`), and phi of the stored lengths."""
+
+    tf: TfKind = "count"
+    scale: float = 1.0
+    phi: str = "identity"
+
+    def __post_init__(self) -> None:
+        if self.tf not in get_args(TfKind):
+            raise InvalidInput(f"unknown kind of term frequency {self.tf!r}; use one of {get_args(TfKind)}")
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise InvalidInput(f"the scale of a leg must be a positive number, not {self.scale!r}")
+        parse_phi(self.phi)
+
+    @property
+    def unit(self) -> float:
+        """What one unit of a stored document length is worth."""
+        return length_unit(self.tf, self.scale, self.phi)
+
+
+class LegReader:
+    """A leg file open for reading. Opening reads a few numbers; everything else is read when first used."""
+
+    def __init__(self, file: SectionFile) -> None:
+        self.file = file
+        self.meta = file.meta
+        self.n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
+        self.n_terms = meta_int(file, "n_terms", 0, MAX_TERMS)
+        self.n_postings = meta_int(file, "n_postings", 0, self.n_docs * self.n_terms)
+        self.total_length = meta_int(file, "total_length", 0, 2**63 * MAX_DOCUMENTS)
+        self.term_kind = meta_str(file, "terms", "int", "str")
+        try:
+            self.spec = LegWriteSpec(file.meta["tf"], float(file.meta["scale"]), file.meta["phi"])
+        except (InvalidInput, KeyError, TypeError, ValueError, AttributeError) as e:
+            raise IndexCorrupt(file.name, f"does not say how its weights are stored ({e})") from e
+        for section, count in (("df", self.n_terms), ("lengths", self.n_docs)):
+            if file.length(section) != count:
+                raise IndexCorrupt(file.name, f"its section {section!r} has not {count} elements")
+
+    @classmethod
+    def open(cls, directory: Directory, ref: FileRef | str) -> LegReader:
+        """Open a leg file."""
+        return cls(SectionFile.open(directory, ref, KIND))
+
+    @cached_property
+    def df(self) -> Ints:
+        """Documents of each term, deleted ones included."""
+        df = unsigned(self.file, "df", self.n_terms).astype(np.int64)
+        # The maximum comes first: without it the sum could wrap around.
+        if len(df) and (int(df.min()) < 1 or int(df.max()) > self.n_docs):
+            raise IndexCorrupt(self.file.name, "a document frequency is out of range")
+        if int(df.sum()) != self.n_postings:
+            raise IndexCorrupt(self.file.name, "its document frequencies do not add up to its postings")
+        return df
+
+    @cached_property
+    def lengths(self) -> npt.NDArray[Any]:
+        """Length of each document in units of `spec.unit` (unsigned integers)."""
+        return unsigned(self.file, "lengths", self.n_docs)
+
+    @cached_property
+    def terms(self) -> IdTerms | WordTerms:
+        """The dictionary."""
+        return read_terms(self.file, self.term_kind, self.n_terms)
+
+    @cached_property
+    def blocks(self) -> Postings:
+        """The posting lists as blocks, with the arrays a kernel needs."""
+        return Postings(self.file, self.df, self.n_docs, self.spec.tf == "float32")
+
+    @cached_property
+    def rows(self) -> Forward:
+        """The forward index."""
+        low = meta_int(self.file, "forward_low", 0, 31)
+        return Forward(self.file, self.n_docs, self.n_terms, self.n_postings, low)
+
+    def lookup(self, term: str | int) -> int:
+        """The local index of a term, -1 when no document of this segment has it."""
+        return self.terms.lookup(term)
+
+    def term(self, index: int) -> str | int:
+        """The term of a local index."""
+        return self.terms.term(index)
+
+    def postings(self, index: int, compiled: bool = False) -> tuple[Docs, Tf]:
+        """Documents (ascending) and stored tf of a term. `compiled` decodes with numba, to the same arrays."""
+        return self.blocks.terms(index, index + 1, compiled)
+
+    def postings_many(self, indices: npt.NDArray[Any], compiled: bool = False) -> tuple[Ints, Docs, Tf]:
+        """Documents and tf of several terms, one after the other, and where each starts."""
+        found = [self.postings(i, compiled) for i in indices.tolist()]
+        indptr = offsets(np.array([len(d) for d, _ in found], np.int64))
+        tf_type = np.float32 if self.spec.tf == "float32" else np.uint32
+        docs = np.concatenate([np.empty(0, np.int32), *(d for d, _ in found)])
+        return indptr, docs, np.concatenate([np.empty(0, tf_type), *(t for _, t in found)])
+
+    def all_postings(self, compiled: bool = False) -> tuple[Ints, Docs, Tf]:
+        """Every posting by term: where each term starts, documents, tf."""
+        docs, tf = self.blocks.terms(0, self.n_terms, compiled)
+        return offsets(self.df), docs, tf
+
+    def scan(self, size: int = MERGE_POSTINGS) -> Iterator[tuple[int, int, Docs, Tf]]:
+        """All postings in pieces of about `size`: (first term, term after the last, documents, tf)."""
+        for low, high in chunks(np.cumsum(self.df), size):
+            yield low, high, *self.blocks.terms(low, high)
+
+    def forward(self, doc: int) -> npt.NDArray[np.int32]:
+        """Local indices of the terms of a document, ascending."""
+        if not 0 <= doc < self.n_docs:
+            raise InvalidInput(f"no document {doc} in a segment of {self.n_docs}")
+        return self.rows.rows(doc, doc + 1)[1]
+
+    def forward_many(self, docs: npt.NDArray[Any]) -> Rows:
+        """Terms of several documents (ascending), and where each document starts."""
+        if len(docs) and not 0 <= int(docs.min()) <= int(docs.max()) < self.n_docs:
+            raise InvalidInput(f"documents out of range in a segment of {self.n_docs}")
+        return self.rows.select(docs.astype(np.int64))
+
+    def tf(self, index: int, doc: int) -> int | float:
+        """The stored tf of a term in a document, 0 when it is not there: decodes one block."""
+        found: int | float = self.tf_of(index, np.array([doc])).item()
+        return found
+
+    def tf_of(self, index: int, docs: npt.NDArray[Any]) -> Tf:
+        """The stored tf of a term in each of some documents (any order), 0 where it is not there."""
+        low, high = int(self.blocks.term_block[index]), int(self.blocks.term_block[index + 1])
+        out: npt.NDArray[Any] = np.zeros(len(docs), np.float32 if self.spec.tf == "float32" else np.uint32)
+        block = low + np.searchsorted(self.blocks.first[low:high], docs, side="right") - 1
+        for b in np.unique(block[block >= low]).tolist():
+            found, tf = self.blocks.blocks(b, b + 1)
+            here = np.flatnonzero(block == b)
+            at = np.minimum(np.searchsorted(found, docs[here]), len(found) - 1)
+            out[here] = np.where(found[at] == docs[here], tf[at], 0)
+        return out
+
+    def to_batch(self) -> LegBatch:
+        """The whole leg by document, as it was written."""
+        indptr, docs, tf = self.all_postings()
+        order = stable_order(docs, self.n_docs)
+        term_of = np.repeat(np.arange(self.n_terms, dtype=np.int32), np.diff(indptr))
+        terms = (
+            self.terms.ids.astype(np.int64)
+            if isinstance(self.terms, IdTerms)
+            else [self.terms.term(i) for i in range(self.n_terms)]
+        )
+        return LegBatch(offsets(np.bincount(docs, minlength=self.n_docs)), terms, term_of[order], tf[order])

@@ -1,0 +1,182 @@
+"""Joining neighbouring segments into one without their deleted documents.
+
+Documents keep their order, so ties break as before. Postings, rows, texts and vectors pass through in pieces; what is
+held for all documents at once is a few bytes each (flags, lengths, hashes of ids) and, per leg, the term dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import InvalidInput
+from zipfian.index._arrays import Bools, Ints, chunks, stable_order
+from zipfian.index.column import Column, join_columns
+from zipfian.index.columns import write_columns
+from zipfian.index.container import FileRef
+from zipfian.index.directory import Directory
+from zipfian.index.docstore_writer import IdPiece, merge_blocks, write_docs_file
+from zipfian.index.entry import SegmentEntry
+from zipfian.index.leg import LegReader
+from zipfian.index.leg_writer import write_leg_file
+from zipfian.index.postings import Docs, Tf
+from zipfian.index.segment import SegmentFiles, SegmentReader
+from zipfian.index.terms import merge_terms
+from zipfian.index.vectors import merge_vectors
+from zipfian.limits import MAX_DOCUMENTS
+
+_POSTINGS = 1 << 20
+"""Postings decoded at once while merging (a longer list is taken whole)."""
+
+_ROWS = 1 << 14
+"""Documents whose rows or ids are decoded at once while merging."""
+
+
+def merge_segments(directory: Directory, seg_id: str, readers: Sequence[SegmentReader]) -> SegmentEntry:
+    """Write one segment with the live documents of several, which must be neighbours, in order.
+
+    Statistics and scores of the result equal those of an index built from these documents in this order.
+    """
+    if not readers:
+        raise InvalidInput("there is nothing to merge")
+    n_docs = sum(r.n_live for r in readers)
+    if n_docs > MAX_DOCUMENTS:
+        raise InvalidInput(f"{n_docs} documents are more than a segment can hold ({MAX_DOCUMENTS})")
+    with SegmentFiles(directory, seg_id) as files:
+        files.write("doc", _merge_docs, readers)
+        for name in sorted({name for r in readers for name in r.legs}):
+            files.write(f"leg:{name}", _merge_leg, name, readers)
+        files.write("col", _merge_columns, n_docs, readers)
+        files.write("vec", merge_vectors, [(r.vectors, r.live) for r in readers])
+        return SegmentEntry(seg_id, n_docs, files.files)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A leg that is being merged: where its live documents and (in the joined dictionary) its terms go."""
+
+    leg: LegReader
+    live: Bools
+    doc_to: npt.NDArray[np.int32]
+    term_to: Ints
+
+
+def _merge_leg(directory: Directory, file_name: str, name: str, readers: Sequence[SegmentReader]) -> FileRef:
+    with_leg = [r for r in readers if name in r.legs]
+    legs = [r.legs[name] for r in with_leg]
+    if len({(leg.spec, leg.term_kind) for leg in legs}) > 1:
+        raise InvalidInput(f"leg {name!r} is stored in different ways in the segments to merge")
+    union, places = merge_terms([leg.terms for leg in legs])
+    df, stored = np.zeros(len(union), np.int64), np.zeros(len(union), np.int64)
+    for reader, place in zip(with_leg, places, strict=True):
+        df[place] += reader.df_live(name)
+        stored[place] += reader.legs[name].df
+    used = np.flatnonzero(df)
+    number = np.full(len(union), -1, np.int64)
+    number[used] = np.arange(len(used))
+    sources: list[_Source] = []
+    lengths: list[npt.NDArray[np.uint64]] = []
+    base = 0
+    term_maps = iter(places)
+    for reader in readers:
+        if name in reader.legs:
+            leg = reader.legs[name]
+            doc_to = (base - 1 + np.cumsum(reader.live)).astype(np.int32)
+            sources.append(_Source(leg, reader.live, doc_to, next(term_maps)))
+            lengths.append(leg.lengths[reader.live].astype(np.uint64))
+        else:  # its documents have no terms in this leg
+            lengths.append(np.zeros(reader.n_live, np.uint64))
+        base += reader.n_live
+    return write_leg_file(
+        directory,
+        file_name,
+        legs[0].spec,
+        union.select(used) if len(used) < len(union) else union,
+        df[used],
+        postings=_postings(sources, stored),
+        lengths=np.concatenate(lengths),
+        rows=_rows(readers, name, iter(sources), number),
+    )
+
+
+def _postings(sources: Sequence[_Source], stored: Ints) -> Iterator[tuple[Ints, Docs, Tf]]:
+    """The joined posting lists, some terms at a time; `stored` is how many postings each has, dead ones included.
+
+    Dictionaries keep their order when they are joined, so what a source has for a range of terms is a range as well.
+    """
+    for low, high in chunks(np.cumsum(stored), _POSTINGS):
+        terms, docs, tfs = [], [], []
+        for source in sources:
+            first, last = np.searchsorted(source.term_to, [low, high]).tolist()
+            if first == last:
+                continue
+            found, tf = source.leg.blocks.terms(first, last)
+            live = source.live[found]
+            term = np.repeat(source.term_to[first:last] - low, source.leg.df[first:last])
+            terms.append(term[live])
+            docs.append(source.doc_to[found[live]])
+            tfs.append(tf[live])
+        term = np.concatenate(terms)
+        joined: npt.NDArray[Any] = np.concatenate(tfs)
+        order = stable_order(term, high - low)  # stable: the documents of a term stay in the order of the segments
+        counts = np.bincount(term, minlength=high - low).astype(np.int64)
+        yield counts[counts > 0], np.concatenate(docs)[order], joined[order]
+
+
+def _rows(
+    readers: Sequence[SegmentReader], name: str, sources: Iterator[_Source], number: Ints
+) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
+    """The terms of each live document, some documents at a time."""
+    for reader in readers:
+        if name not in reader.legs:
+            yield np.zeros(reader.n_live, np.int64), np.empty(0, np.int32)
+            continue
+        source = next(sources)
+        term_to = number[source.term_to].astype(np.int32)
+        for start in range(0, reader.n_docs, _ROWS):
+            live = source.live[start : start + _ROWS]
+            indptr, terms = source.leg.rows.rows(start, start + len(live))
+            counts = np.diff(indptr)
+            yield counts[live], term_to[terms[np.repeat(live, counts)]]
+
+
+def _merge_docs(directory: Directory, name: str, readers: Sequence[SegmentReader]) -> FileRef:
+    hashes = []
+    for reader in readers:
+        sorted_hashes, docs = reader.docs.hashes
+        by_doc = np.empty(reader.n_docs, np.uint64)
+        by_doc[docs] = sorted_hashes
+        hashes.append(by_doc[reader.live])
+    blocks = merge_blocks((r.docs, r.live) for r in readers)
+    return write_docs_file(directory, name, _ids(readers), np.concatenate(hashes), blocks)
+
+
+def _ids(readers: Sequence[SegmentReader]) -> Iterator[IdPiece]:
+    for reader in readers:
+        ends = reader.docs.id_offsets
+        for start in range(0, reader.n_docs, _ROWS):
+            live = reader.live[start : start + _ROWS]
+            within: Ints = ends[start : start + len(live) + 1].astype(np.int64)
+            sizes = within[1:] - within[:-1]
+            blob = reader.docs.file.part("ids", int(ends[start]), int(ends[start + len(live)]))
+            yield blob[np.repeat(live, sizes)], sizes[live]
+
+
+def _merge_columns(directory: Directory, name: str, n_docs: int, readers: Sequence[SegmentReader]) -> FileRef | None:
+    names = sorted({f for r in readers if r.columns for f in r.columns.fields})
+    return write_columns(directory, name, n_docs, _columns(names, readers)) if names else None
+
+
+def _columns(names: Sequence[str], readers: Sequence[SegmentReader]) -> Iterator[tuple[str, Column]]:
+    for field in names:
+        parts: list[tuple[Column | None, int]] = []
+        for reader in readers:
+            column = reader.column(field)
+            parts.append((None if column is None else column.select(reader.live), reader.n_live))
+        joined = join_columns(parts)
+        if joined.present.any():
+            yield field, joined

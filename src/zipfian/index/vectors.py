@@ -1,0 +1,162 @@
+"""Pooled vectors of documents: float32 rows by name, for dense scoring and reranking.
+
+<i>.values     n_docs * dim float32, row by row; a document without a vector has a row of zeros
+<i>.present    bits: which documents have the vector; left out when all do
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
+from zipfian.index._arrays import Bools, pack_flags
+from zipfian.index._sections import meta_int, unpack_flags
+from zipfian.index.container import FileRef, SectionFile, SectionWriter
+from zipfian.index.directory import Directory
+from zipfian.limits import MAX_DOCUMENTS, MAX_VECTOR_DIM
+
+KIND = "vec"
+
+Matrix = npt.NDArray[np.float32]
+
+_ROWS_BYTES = 8 * 1024 * 1024
+"""Bytes of vectors held at once while files are merged."""
+
+
+def write_vectors(directory: Directory, name: str, n_docs: int, vectors: Mapping[str, Matrix]) -> FileRef:
+    """Write the vectors of a new segment; a row of NaN means that the document has none."""
+    prepared: list[tuple[str, int, Bools, list[Matrix]]] = []
+    for key, matrix in vectors.items():
+        if matrix.ndim != 2 or len(matrix) != n_docs:
+            raise InvalidInput(f"vectors {key!r} have shape {matrix.shape}; {n_docs} rows are needed")
+        rows: Matrix = matrix.astype(np.float32, copy=False)
+        present: Bools = np.asarray(~np.isnan(rows).all(axis=1), np.bool_)
+        if not present.all():
+            rows = rows.copy()
+            rows[~present] = 0
+        if not np.isfinite(rows).all():
+            raise InvalidInput(f"a vector {key!r} holds NaN or infinite numbers")
+        prepared.append((key, rows.shape[1], present, [rows]))
+    return write_vector_file(directory, name, n_docs, prepared)
+
+
+def write_vector_file(
+    directory: Directory, name: str, n_docs: int, vectors: Iterable[tuple[str, int, Bools, Iterable[Matrix]]]
+) -> FileRef:
+    """Write a vector file from (name, dimensions, presence, rows in pieces)."""
+    listed: list[dict[str, Any]] = []
+    with SectionWriter(directory, name, KIND, {"n_docs": n_docs}) as file:
+        for i, (key, dim, present, pieces) in enumerate(vectors):
+            if not 1 <= dim <= MAX_VECTOR_DIM:
+                raise LimitExceeded(f"vectors {key!r} have {dim} dimensions; 1 to {MAX_VECTOR_DIM} are allowed")
+            stream = file.stream(f"{i}.values", np.float32)
+            for piece in pieces:
+                stream.append(piece.reshape(-1))
+            stream.end()
+            some = not bool(present.all())
+            if some:
+                file.add(f"{i}.present", pack_flags(present))
+            listed.append({"name": key, "dim": dim, "some": some})
+        file.meta["vectors"] = listed
+        return file.close()
+
+
+class VectorReader:
+    """A vector file open for reading."""
+
+    def __init__(self, file: SectionFile) -> None:
+        self.file = file
+        self.n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
+        self._listed: dict[str, tuple[int, int, bool]] = {}
+        try:
+            for i, entry in enumerate(file.meta["vectors"]):
+                dim = entry["dim"]
+                if type(dim) is not int or not 1 <= dim <= MAX_VECTOR_DIM:
+                    raise ValueError(f"{dim!r} dimensions")
+                self._listed[str(entry["name"])] = (i, dim, bool(entry["some"]))
+        except (KeyError, TypeError, ValueError) as e:
+            raise IndexCorrupt(file.name, f"its list of vectors cannot be read ({e!r})") from e
+        for i, dim, _ in self._listed.values():
+            if file.length(f"{i}.values") != self.n_docs * dim:
+                raise IndexCorrupt(file.name, f"does not hold {self.n_docs} vectors of {dim} dimensions")
+
+    @classmethod
+    def open(cls, directory: Directory, ref: FileRef | str) -> VectorReader:
+        """Open a vector file."""
+        return cls(SectionFile.open(directory, ref, KIND))
+
+    @property
+    def dims(self) -> dict[str, int]:
+        """The vectors that are there, and their dimensions."""
+        return {name: dim for name, (_, dim, _) in self._listed.items()}
+
+    def present(self, name: str) -> Bools:
+        """Which documents have the vector."""
+        i, _, some = self._entry(name)
+        return unpack_flags(self.file, f"{i}.present", self.n_docs) if some else np.ones(self.n_docs, np.bool_)
+
+    def array(self, name: str) -> Matrix:
+        """All rows (n_docs, dim): a view on the mapped file, verified as a whole."""
+        return self.part(name, 0, self.n_docs)
+
+    def part(self, name: str, start: int, stop: int) -> Matrix:
+        """The rows [start, stop)."""
+        i, dim, _ = self._entry(name)
+        rows = self.file.part(f"{i}.values", start * dim, stop * dim)
+        if rows.dtype != np.float32:
+            raise IndexCorrupt(self.file.name, f"its vectors {name!r} have the wrong type")
+        return rows.reshape(-1, dim)
+
+    def rows(self, name: str, docs: npt.NDArray[Any]) -> Matrix:
+        """The rows of some documents; only the parts of the file that hold them are read and verified."""
+        out = np.empty((len(docs), self._entry(name)[1]), np.float32)
+        for at, doc in enumerate(docs.tolist()):
+            out[at] = self.part(name, doc, doc + 1)[0]
+        return out
+
+    def _entry(self, name: str) -> tuple[int, int, bool]:
+        try:
+            return self._listed[name]
+        except KeyError:
+            known = ", ".join(map(repr, self._listed)) or "none"
+            raise InvalidInput(f"no vectors {name!r} in this segment; there are: {known}") from None
+
+
+def merge_vectors(
+    directory: Directory, name: str, parts: Sequence[tuple[VectorReader | None, Bools]]
+) -> FileRef | None:
+    """Write the vectors of several segments, without the documents whose flag is False; None if there are none."""
+    dims: dict[str, int] = {}
+    for reader, _ in parts:
+        for key, dim in reader.dims.items() if reader else ():
+            if dims.setdefault(key, dim) != dim:
+                raise InvalidInput(f"vectors {key!r} have {dims[key]} dimensions in one segment and {dim} in another")
+    if not dims:
+        return None
+    n_docs = sum(int(keep.sum()) for _, keep in parts)
+    vectors = ((key, dim, _merged_presence(parts, key), _merged_rows(parts, key, dim)) for key, dim in dims.items())
+    return write_vector_file(directory, name, n_docs, vectors)
+
+
+def _merged_presence(parts: Sequence[tuple[VectorReader | None, Bools]], key: str) -> Bools:
+    return np.concatenate(
+        [
+            reader.present(key)[keep] if reader and key in reader.dims else np.zeros(int(keep.sum()), np.bool_)
+            for reader, keep in parts
+        ]
+    )
+
+
+def _merged_rows(parts: Sequence[tuple[VectorReader | None, Bools]], key: str, dim: int) -> Iterator[Matrix]:
+    step = max(1, _ROWS_BYTES // (4 * dim))
+    for reader, keep in parts:
+        for start in range(0, len(keep), step):
+            flags = keep[start : start + step]
+            if reader and key in reader.dims:
+                yield reader.part(key, start, start + len(flags))[flags]
+            else:
+                yield np.zeros((int(flags.sum()), dim), np.float32)

@@ -1,0 +1,90 @@
+"""Every numeric safety limit of the project, in one place.
+
+A limit turns a mistake or an attack into a clear error before memory or time is spent on it.
+"""
+
+from __future__ import annotations
+
+MAX_ID_BYTES = 512
+"""UTF-8 bytes of a document id."""
+
+MAX_TEXT_CHARS = 16 * 1024 * 1024
+"""Characters of one text field of one document."""
+
+MAX_METADATA_BYTES = 1024 * 1024
+"""Bytes of one document's metadata as JSON."""
+
+MAX_METADATA_FIELDS = 1_000
+"""Distinct metadata fields of a collection."""
+
+MAX_FIELD_NAME_CHARS = 128
+"""Characters of a metadata field or leg name."""
+
+MAX_LEGS = 32
+"""Posting sets of one collection."""
+
+MAX_TERMS = 2**31 - 2
+"""Largest term space of a leg; term ids are 0 .. n_terms - 1."""
+
+MAX_TERM_BYTES = 1_024
+"""UTF-8 bytes of one word; longer tokens are cut by the tokenizer."""
+
+MAX_DOCUMENTS = 2**30
+"""Documents of one collection, deleted slots included."""
+
+MAX_DOCUMENT_TERMS = 1_000_000
+"""Distinct terms of one document in one leg."""
+
+MAX_WEIGHT = 1e6
+"""Largest term weight of a document."""
+
+MAX_QUERY_WEIGHT = 1e6
+"""Largest weight of a query term."""
+
+MAX_QUERY_TERMS = 4_096
+"""Distinct terms of one query."""
+
+MAX_QUERY_CHARS = 1_000_000
+"""Characters of a query text."""
+
+MAX_K = 1_000_000
+"""Hits that one search may ask for."""
+
+MAX_FILTER_DEPTH = 32
+"""Nesting of and / or / not in a filter."""
+
+MAX_FILTER_NODES = 1_000
+"""Conditions in one filter."""
+
+MAX_FILTER_VALUES = 10_000
+"""Values of one `in` condition."""
+
+MAX_VECTOR_DIM = 65_536
+"""Components of a pooled vector."""
+
+MAX_SEGMENTS = 10_000
+"""Segments a manifest may name."""
+
+MAX_MANIFEST_BYTES = 64 * 1024 * 1024
+"""Bytes of a manifest file."""
+
+MAX_TOC_BYTES = 16 * 1024 * 1024
+"""Bytes of a data file's table of contents."""
+
+MAX_JOINED_PARTS = 8
+"""Parts of a compound word (`foo_bar`) that are also indexed run together."""
+
+MAX_CACHED_WORDS = 100_000
+"""Entries of each generation of an analyser's word cache."""
+
+MAX_CACHED_WORD_CHARS = 64
+"""Characters of a word worth remembering."""
+
+MAX_STEMMED_CHARS = 128
+"""Characters of a word that is stemmed; longer ones are no words."""
+
+MAX_STOP_WORDS = 10_000
+"""Words of a custom stop list."""
+
+MAX_FIXED_STEPS = 65_535
+"""Largest weight of a `fixed` leg in steps of 1/scale (uint16)."""

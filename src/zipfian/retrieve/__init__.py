@@ -1,0 +1,1 @@
+"""Exact top-k over posting lists: scoring formulas, kernels, searchers and filters."""

@@ -1,0 +1,51 @@
+"""Where posting lists live for the kernels, and the masks over documents that go with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import InvalidInput
+from zipfian.retrieve.layout import WINDOW
+
+if TYPE_CHECKING:
+    from zipfian.retrieve.kernels import Forward, Postings
+
+NO_MASK = np.empty(0, np.bool_)
+"""Stands for 'every document is allowed'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Posting lists laid out for the kernels, with the norms and constants their impacts were computed from."""
+
+    postings: Postings
+    forward: Forward
+    norm: npt.NDArray[np.float64]
+    spec: npt.NDArray[np.float64]
+    n_docs: int
+
+    @property
+    def n_windows(self) -> int:
+        return windows(self.n_docs)
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (*self.postings, *self.forward, self.norm, self.spec)
+        return sum(int(a.nbytes) for a in arrays)
+
+    def pad_mask(self, mask: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """A mask over documents, stretched to whole windows so that kernels read full chunks."""
+        if mask.shape != (self.n_docs,):
+            raise InvalidInput(f"mask must have one entry per document ({self.n_docs}), not shape {mask.shape}")
+        out = np.zeros(self.n_windows * WINDOW, np.bool_)
+        out[: self.n_docs] = mask
+        return out
+
+
+def windows(n_docs: int) -> int:
+    """Windows needed for so many documents."""
+    return (n_docs + WINDOW - 1) // WINDOW

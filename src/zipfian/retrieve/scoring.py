@@ -1,0 +1,216 @@
+"""Scoring formulas as settings: what a term's weight in a document is worth to a query.
+
+Every formula has the form  sum over shared terms of  query weight x idf(term) x impact(tf, norm(document)).
+The settings are frozen and serialise to JSON; the arithmetic on postings is in `kernels.impact`.
+References: BM25 and its smoothed idf as in Robertson & Zaragoza 2009; the variants as collected by
+Kamphuis et al. 2020, "Which BM25 do you mean?"; TF-IDF with sublinear tf and log(N / (1 + df)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import InvalidInput
+
+F64 = npt.NDArray[np.float64]
+Variant = Literal["zipfian", "lucene", "robertson", "atire", "bm25l", "bm25+"]
+
+SATURATE, BM25L, LINEAR, LOGTF = 0, 1, 2, 3
+
+
+class KernelSpec(NamedTuple):
+    """What a kernel needs to know of a formula: impact = family(phi(tf), norm; a, b, c)."""
+
+    family: int
+    a: float
+    b: float
+    c: float
+    phi: float
+
+    def array(self) -> F64:
+        return np.array(self, np.float64)
+
+
+def parse_phi(phi: str | float) -> float:
+    """An activation transform as an exponent: 'identity' = 1, 'sqrt' = 0.5, 'power:0.7' or a number in (0, 1]."""
+    if isinstance(phi, str):
+        named = {"identity": 1.0, "sqrt": 0.5}
+        text = phi.removeprefix("power:")
+        try:
+            value = named[phi] if phi in named else float(text)
+        except ValueError:
+            raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {phi!r}") from None
+    else:
+        value = float(phi)
+    if not 0.0 < value <= 1.0:
+        raise InvalidInput(f"the exponent of phi must lie in (0, 1], not {value!r}")
+    return value
+
+
+def phi_name(phi: str | float) -> str:
+    """The canonical name of an activation transform, as stored in files."""
+    value = parse_phi(phi)
+    return {1.0: "identity", 0.5: "sqrt"}.get(value, f"power:{value:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class BM25:
+    """Okapi BM25 and its kin.
+
+    Parameters
+    ----------
+    k1, b
+        Saturation (>= 0) and length normalisation (0 to 1).
+    variant
+        `zipfian` (default): idf ln(1 + (N - df + 0.5) / (df + 0.5)) and the factor (k1 + 1).
+        `lucene`: the same without the factor. `robertson`: idf ln((N - df + 0.5) / (df + 0.5)).
+        `atire`: idf ln(N / df). `bm25l` and `bm25+`: lower bounds `delta` for long documents.
+        A negative idf counts as 0.
+    phi
+        Activation transform of documents' and queries' weights: 'identity', 'sqrt' or an exponent in (0, 1].
+    delta
+        Only for `bm25l` (default 0.5) and `bm25+` (default 1.0).
+
+    Examples
+    --------
+    >>> BM25(k1=1.2, b=0.75, variant="lucene").idf(np.array([1.0]), 2)
+    array([0.69314718])
+    """
+
+    k1: float = 1.5
+    b: float = 0.75
+    variant: Variant = "zipfian"
+    phi: str | float = "identity"
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.k1, (int, float)) and 0.0 <= self.k1 <= 1e6):
+            raise InvalidInput(f"k1 must be a number >= 0, not {self.k1!r}")
+        if not (isinstance(self.b, (int, float)) and 0.0 <= self.b <= 1.0):
+            raise InvalidInput(f"b must lie in [0, 1], not {self.b!r}")
+        if self.variant not in get_args(Variant):
+            raise InvalidInput(f"unknown BM25 variant {self.variant!r}; one of {', '.join(get_args(Variant))}")
+        if self.delta is not None:
+            if self.variant not in ("bm25l", "bm25+"):
+                raise InvalidInput("delta belongs to the variants 'bm25l' and 'bm25+' only")
+            if not 0.0 <= self.delta <= 1e6:
+                raise InvalidInput(f"delta must be a number >= 0, not {self.delta!r}")
+        object.__setattr__(self, "phi", phi_name(self.phi))
+
+    def idf(self, df: F64, n: int) -> F64:
+        """Inverse document frequency of terms found in `df` of `n` documents; never negative."""
+        df = np.asarray(df, np.float64)
+        safe = np.maximum(df, 1.0)
+        if self.variant in ("zipfian", "lucene"):
+            out = np.log1p((n - df + 0.5) / (df + 0.5))
+        elif self.variant == "robertson":
+            out = np.log(np.maximum(n - df + 0.5, 1e-300) / (df + 0.5))
+        elif self.variant == "atire":
+            out = np.log(max(n, 1) / safe)
+        elif self.variant == "bm25l":
+            out = np.log((n + 1.0) / (df + 0.5))
+        else:
+            out = np.log((n + 1.0) / safe)
+        return np.maximum(out, 0.0)
+
+    def norms(self, lengths: npt.NDArray[Any], mean: float) -> F64:
+        """The length-dependent part of the denominator, one number per document (O(N))."""
+        k = 1.0 - self.b + self.b * (np.asarray(lengths, np.float64) / (mean if mean > 0.0 else 1.0))
+        if self.variant == "bm25l":
+            return np.maximum(k, 1e-300)
+        return self.k1 * k
+
+    def kernel(self) -> KernelSpec:
+        """Constants for `kernels.impact`."""
+        phi = parse_phi(self.phi)
+        top = self.k1 + 1.0
+        if self.variant == "lucene":
+            return KernelSpec(SATURATE, 1.0, 0.0, 0.0, phi)
+        if self.variant == "bm25l":
+            return KernelSpec(BM25L, top, 0.5 if self.delta is None else self.delta, self.k1, phi)
+        if self.variant == "bm25+":
+            return KernelSpec(SATURATE, top, 1.0 if self.delta is None else self.delta, 0.0, phi)
+        return KernelSpec(SATURATE, top, 0.0, 0.0, phi)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "bm25", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """The plain dot product of query and document weights (learned sparse vectors, surrogate text)."""
+
+    phi: str | float = "identity"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "phi", phi_name(self.phi))
+
+    def idf(self, df: F64, n: int) -> F64:
+        return np.ones(len(df), np.float64)
+
+    def norms(self, lengths: npt.NDArray[Any], mean: float) -> F64:
+        return np.ones(len(lengths), np.float64)
+
+    def kernel(self) -> KernelSpec:
+        return KernelSpec(LINEAR, 1.0, 0.0, 0.0, parse_phi(self.phi))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "dot", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class TfIdf:
+    """Cosine of TF-IDF vectors: weight (1 + ln tf) x ln(N / (1 + df)), both sides scaled to length 1.
+
+    Weights under 1/e and terms in all but one of the documents count nothing (their factor would be negative).
+    The document norms depend on every df, so the first TF-IDF search of a snapshot reads all postings once.
+    """
+
+    phi: str | float = "identity"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "phi", phi_name(self.phi))
+
+    def idf(self, df: F64, n: int) -> F64:
+        return np.maximum(np.log(max(n, 1) / (1.0 + np.asarray(df, np.float64))), 0.0)
+
+    def query_vector(self, weights: F64, idf: F64) -> F64:
+        """(1 + ln w) x idf scaled to length 1, ready to be multiplied by idf once more (the documents' share).
+
+        A weight that counts nothing is left a tiny positive number: zero weights are refused further on.
+        """
+        q = np.maximum(1.0 + np.log(weights), 0.0) * idf
+        length = math.sqrt(float(np.dot(q, q)))
+        return np.maximum(q / length if length > 0.0 else q, 1e-300)
+
+    def norms(self, lengths: npt.NDArray[Any], mean: float) -> F64:
+        """Not a function of lengths: `cosine_norms` fills these from the postings."""
+        return np.ones(len(lengths), np.float64)
+
+    def kernel(self) -> KernelSpec:
+        return KernelSpec(LOGTF, 1.0, 0.0, 0.0, parse_phi(self.phi))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": "tfidf", **asdict(self)}
+
+
+Scoring = BM25 | Dot | TfIdf
+_KINDS: dict[str, type[BM25] | type[Dot] | type[TfIdf]] = {"bm25": BM25, "dot": Dot, "tfidf": TfIdf}
+
+
+def scoring_from_json(data: Mapping[str, Any]) -> Scoring:
+    """The inverse of `to_json`."""
+    rest = dict(data)
+    kind = rest.pop("kind", None)
+    if kind not in _KINDS:
+        raise InvalidInput(f"unknown scoring {kind!r}; one of {', '.join(_KINDS)}")
+    try:
+        return _KINDS[kind](**rest)
+    except TypeError as error:
+        raise InvalidInput(f"scoring settings {rest!r} do not fit {kind!r}: {error}") from None

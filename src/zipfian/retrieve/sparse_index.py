@@ -1,0 +1,233 @@
+"""`SparseIndex`: the engine without files. CSR arrays in, exact top-k out."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import InvalidInput
+from zipfian.retrieve.arena import NO_MASK, Layout
+from zipfian.retrieve.layout import WINDOW
+from zipfian.retrieve.scoring import BM25, Scoring, TfIdf, parse_phi
+from zipfian.retrieve.validate import check_batch, check_csr, check_k, check_query, explain_code
+
+Ids = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+
+
+class SparseIndex:
+    """An immutable in-memory index over sparse vectors, exact for every query.
+
+    Build it with `from_csr`. Weights are kept at the precision given. Searches may run in any number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ix = SparseIndex.from_csr(np.array([0, 2, 3]), np.array([0, 3, 3]), np.array([1.0, 2.0, 1.0]), n_terms=4)
+    >>> ids, scores = ix.search(np.array([3]), k=10)
+    >>> ids.tolist()
+    [0, 1]
+    """
+
+    def __init__(self, layout: Layout, scoring: Scoring, df: Ids, lengths: Scores) -> None:
+        self._layout = layout
+        self._scoring = scoring
+        self._df = df
+        self._lengths = lengths
+        self._idf = np.where(df > 0, scoring.idf(df.astype(np.float64), len(lengths)), 0.0)
+        self._phi = parse_phi(scoring.phi)
+        self._buffers = threading.local()
+
+    @classmethod
+    def from_csr(
+        cls,
+        indptr: npt.ArrayLike,
+        indices: npt.ArrayLike,
+        weights: npt.ArrayLike,
+        n_terms: int,
+        scoring: Scoring | None = None,
+    ) -> SparseIndex:
+        """Index n documents given as CSR rows.
+
+        Parameters
+        ----------
+        indptr, indices, weights
+            Row starts (n + 1), term ids (ascending within a row, 0 .. n_terms - 1), weights (finite, > 0).
+        n_terms
+            Size of the term space.
+        scoring
+            `BM25(...)` (default), `Dot()` or `TfIdf()`. N, df and the mean length are those of these documents.
+        """
+        from zipfian.retrieve import build
+
+        ip, ix, w = check_csr(indptr, indices, weights, n_terms)
+        chosen = BM25() if scoring is None else scoring
+        layout, df, lengths = build.from_csr(ip, ix, w, int(n_terms), chosen)
+        return cls(layout, chosen, df, lengths)
+
+    @property
+    def n_docs(self) -> int:
+        """Documents in the index."""
+        return len(self._lengths)
+
+    @property
+    def n_terms(self) -> int:
+        """Size of the term space."""
+        return len(self._df)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of every array the index holds."""
+        return self._layout.nbytes + self._df.nbytes + self._lengths.nbytes + self._idf.nbytes
+
+    @property
+    def scoring(self) -> Scoring:
+        """The formula whose impacts are cached."""
+        return self._scoring
+
+    def __len__(self) -> int:
+        return self.n_docs
+
+    def search(
+        self,
+        terms: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        k: int = 10,
+        *,
+        scoring: Scoring | None = None,
+        mask: npt.NDArray[np.bool_] | None = None,
+    ) -> tuple[Ids, Scores]:
+        """The k best documents, best first; fewer when fewer share a term with the query.
+
+        `weights` default to 1. Terms that no document has are ignored, terms outside the term space are an error.
+        Equal scores keep document order. `mask` (one bool per document) leaves documents out before scoring.
+        `scoring` overrides the formula for this search; that path scores from stored weights, without cached impacts.
+        """
+        from zipfian.retrieve import kernels
+
+        limit = min(check_k(k), self.n_docs)
+        query, given = check_query(terms, weights, self._scoring if scoring is None else scoring)
+        lay = self._layout
+        allowed = NO_MASK if mask is None else lay.pad_mask(mask)
+        out_docs = np.empty(limit, np.int64)
+        out_scores = np.empty(limit, np.float64)
+        if scoring is not None and scoring != self._scoring:
+            n = self._search_as(scoring, query, given, limit, allowed, out_docs, out_scores)
+        else:
+            acc, place = self._scratch()
+            given = self._cosine(query, given)
+            n = kernels.query(
+                lay.postings, lay.forward, lay.n_windows, lay.norm, lay.spec, self._idf, query, given, len(given),
+                limit, allowed, acc, place, out_docs, out_scores,
+            )  # fmt: skip
+        if n < 0:
+            raise explain_code(n, self.n_terms)
+        return out_docs[:n], out_scores[:n]
+
+    def search_batch(
+        self,
+        indptr: npt.ArrayLike,
+        terms: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        k: int = 10,
+        threads: int = 1,
+    ) -> tuple[Ids, Scores]:
+        """Many queries as CSR rows -> (ids, scores) of shape (queries, k); unused places hold id -1, score 0."""
+        from zipfian.retrieve import kernels
+
+        if not isinstance(threads, int) or threads < 1:
+            raise InvalidInput(f"threads must be a whole number >= 1, not {threads!r}")
+        limit = check_k(k)
+        rows, flat, given = check_batch(indptr, terms, weights, self._scoring)
+        n_queries = len(rows) - 1
+        out_docs = np.full((n_queries, limit), -1, np.int64)
+        out_scores = np.zeros((n_queries, limit), np.float64)
+        if self.n_docs == 0 or n_queries == 0:
+            return out_docs, out_scores
+        if isinstance(self._scoring, TfIdf):
+            parts = [self._cosine(flat[a:b], given[a:b]) for a, b in zip(rows[:-1], rows[1:], strict=True)]
+            given = np.concatenate(parts) if parts else given
+        code = np.zeros(n_queries, np.int64)
+        lay = self._layout
+
+        def run(begin: int, end: int) -> None:
+            kernels.query_many(
+                lay.postings, lay.forward, lay.n_windows, lay.norm, lay.spec, self._idf, rows, flat, given, len(given),
+                limit, NO_MASK, begin, end, self._scratch()[1], out_docs, out_scores, code,
+            )  # fmt: skip
+
+        if threads == 1 or n_queries < 2:
+            run(0, n_queries)
+        else:
+            # several slices per thread, so that one slow slice does not decide the wall time
+            cuts = np.linspace(0, n_queries, min(n_queries, threads * 8) + 1).astype(int).tolist()
+            with ThreadPoolExecutor(threads) as pool:
+                for done in [pool.submit(run, lo, hi) for lo, hi in zip(cuts, cuts[1:], strict=False)]:
+                    done.result()
+        if code.min() < 0:
+            bad = int(np.argmin(code))
+            raise explain_code(int(code[bad]), self.n_terms, f"query {bad}: ")
+        return out_docs, out_scores
+
+    def score(self, terms: npt.ArrayLike, ids: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Scores:
+        """Exact scores of the given documents; 0.0 where no term is shared."""
+        from zipfian.retrieve import kernels
+
+        docs = np.asarray(ids, np.int64)
+        if docs.ndim != 1 or (len(docs) and (docs.min() < 0 or docs.max() >= self.n_docs)):
+            raise InvalidInput(f"document numbers must lie in 0 .. {self.n_docs - 1}")
+        query, given = check_query(terms, weights, self._scoring)
+        slots, weight = self._weigh(query, self._cosine(query, given), self._idf)
+        lay = self._layout
+        found: Scores = kernels.score_docs(lay.postings, lay.norm, lay.spec, slots, weight, docs)
+        return found
+
+    def _search_as(
+        self, scoring: Scoring, query: Ids, given: Scores, k: int, allowed: npt.NDArray[np.bool_],
+        out_docs: Ids, out_scores: Scores,
+    ) -> int:  # fmt: skip
+        """Another formula than the cached one: norms anew (O(N)), then float64 from stored weights."""
+        from zipfian.retrieve import kernels
+
+        if isinstance(scoring, TfIdf):
+            raise InvalidInput("TfIdf cannot be chosen per search on a SparseIndex: build it with scoring=TfIdf()")
+        if parse_phi(scoring.phi) != self._phi:
+            raise InvalidInput("phi changes the document lengths: build another SparseIndex with that phi")
+        idf = np.where(self._df > 0, scoring.idf(self._df.astype(np.float64), self.n_docs), 0.0)
+        slots, weight = self._weigh(query, given, idf)
+        norm = scoring.norms(self._lengths, float(self._lengths.mean()) if self.n_docs else 0.0)
+        lay = self._layout
+        spec = scoring.kernel().array()
+        n: int = kernels.exact_topk(
+            lay.postings, lay.n_windows, norm, spec, slots, weight, k, allowed, out_docs, out_scores
+        )
+        return n
+
+    def _weigh(self, query: Ids, given: Scores, idf: Scores) -> tuple[Ids, Scores]:
+        from zipfian.retrieve import kernels
+
+        slots = np.empty(len(query), np.int64)
+        weight = np.empty(len(query), np.float64)
+        n = kernels.weigh(query, given, len(given), idf, self.n_terms, slots, weight)
+        if n < 0:
+            raise explain_code(n, self.n_terms)
+        return slots[:n], weight[:n]
+
+    def _cosine(self, query: Ids, given: Scores) -> Scores:
+        """TF-IDF only: the query vector is scaled to length 1 (the kernel multiplies by the documents' idf)."""
+        if not isinstance(self._scoring, TfIdf) or not len(query):
+            return given
+        if int(query.min()) < 0 or int(query.max()) >= self.n_terms:
+            return given  # the kernel reports it
+        return self._scoring.query_vector(given if len(given) else np.ones(len(query)), self._idf[query])
+
+    def _scratch(self) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int16]]:
+        """Per thread: one window of accumulators and a map from terms to query places, left zeroed by every search."""
+        found: tuple[npt.NDArray[np.uint16], npt.NDArray[np.int16]] | None = getattr(self._buffers, "scratch", None)
+        if found is None:
+            terms = self.n_terms if len(self._layout.forward.indptr) else 0
+            found = self._buffers.scratch = (np.zeros(WINDOW, np.uint16), np.zeros(terms, np.int16))
+        return found

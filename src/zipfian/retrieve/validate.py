@@ -1,0 +1,138 @@
+"""Checks on what callers hand to the engine: clear errors before a kernel sees anything."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian import limits
+from zipfian.errors import InvalidInput, LimitExceeded, ZipfianError
+from zipfian.retrieve.scoring import Scoring, TfIdf, parse_phi
+
+
+def check_k(k: Any) -> int:
+    """A usable number of hits."""
+    try:
+        value = operator.index(k)
+    except TypeError:
+        raise InvalidInput(f"k must be a whole number, not {k!r}") from None
+    if value < 1:
+        raise InvalidInput(f"k must be at least 1, not {value}")
+    if value > limits.MAX_K:
+        raise LimitExceeded(f"k is {value}, the limit is {limits.MAX_K}")
+    return value
+
+
+def whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """A one-dimensional integer array; floats are refused rather than cut."""
+    out = np.asarray(values)
+    if out.ndim != 1:
+        raise InvalidInput(f"{what} must be one-dimensional, not of shape {out.shape}")
+    if len(out) == 0:
+        return out.astype(np.int64)
+    if out.dtype.kind not in "iu":
+        raise InvalidInput(f"{what} must be whole numbers, not {out.dtype}")
+    return out
+
+
+def check_weights(values: npt.NDArray[Any], what: str, limit: float) -> None:
+    """Finite, positive, not absurd."""
+    if len(values) == 0:
+        return
+    low, high = float(values.min()), float(values.max())  # NaN propagates through both
+    if not (low > 0.0 and high <= limit):
+        bad = int(np.flatnonzero(~((values > 0.0) & (values <= limit)))[0])
+        raise InvalidInput(
+            f"{what} must be finite, above 0 and at most {limit:g}; number {bad} is {float(values[bad])!r}"
+        )
+
+
+def check_csr(
+    indptr: npt.ArrayLike, indices: npt.ArrayLike, weights: npt.ArrayLike, n_terms: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[Any]]:
+    """CSR rows with ascending term ids and positive weights, or an error that names the first bad row."""
+    if isinstance(n_terms, bool) or not isinstance(n_terms, (int, np.integer)) or n_terms < 0:
+        raise InvalidInput(f"n_terms must be a whole number >= 0, not {n_terms!r}")
+    if n_terms > limits.MAX_TERMS:
+        raise LimitExceeded(f"n_terms is {n_terms}, the limit is {limits.MAX_TERMS}")
+    ip = whole_numbers(indptr, "indptr").astype(np.int64, copy=False)
+    ix = whole_numbers(indices, "indices")
+    w = np.asarray(weights)
+    if len(ip) == 0 or ip[0] != 0 or ip[-1] != len(ix) or np.any(ip[1:] < ip[:-1]):
+        raise InvalidInput(f"indptr must ascend from 0 to len(indices) = {len(ix)}")
+    if len(ip) - 1 > limits.MAX_DOCUMENTS:
+        raise LimitExceeded(f"{len(ip) - 1} documents, the limit is {limits.MAX_DOCUMENTS}")
+    if w.shape != ix.shape:
+        raise InvalidInput(f"{len(ix)} indices but weights of shape {w.shape}")
+    if w.dtype not in (np.float32, np.float64):
+        if w.dtype.kind not in "iufb":
+            raise InvalidInput(f"weights must be numbers, not {w.dtype}")
+        w = w.astype(np.float32 if w.dtype.kind == "f" and w.dtype.itemsize <= 4 else np.float64)
+    if len(ix):
+        if int(ix.min()) < 0 or int(ix.max()) >= n_terms:
+            raise InvalidInput(f"term ids must lie in 0 .. {n_terms - 1}; found {int(ix.min())} .. {int(ix.max())}")
+        starts = np.zeros(len(ix), np.bool_)
+        starts[ip[:-1][ip[:-1] < len(ix)]] = True
+        bad = np.flatnonzero((ix[1:] <= ix[:-1]) & ~starts[1:])
+        if len(bad):
+            row = int(np.searchsorted(ip, bad[0] + 1, side="right")) - 1
+            raise InvalidInput(f"row {row}: term ids must ascend without duplicates (found {ix[bad[0]]}, {ix[bad[0] + 1]})")
+    check_weights(w, "weights", limits.MAX_WEIGHT)
+    return ip, ix, w
+
+
+def check_query(
+    terms: npt.ArrayLike, weights: npt.ArrayLike | None, scoring: Scoring
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """Query terms, and their weights after phi (none when not given: the kernel then takes 1).
+
+    Ranges, duplicates and signs are checked by `kernels.weigh` in one pass; see `explain_code`.
+    """
+    t = whole_numbers(terms, "query terms")
+    if len(t) > limits.MAX_QUERY_TERMS:
+        raise LimitExceeded(f"a query of {len(t)} terms, the limit is {limits.MAX_QUERY_TERMS}")
+    return t, _given(weights, t.shape, scoring)
+
+
+def check_batch(
+    indptr: npt.ArrayLike, terms: npt.ArrayLike, weights: npt.ArrayLike | None, scoring: Scoring
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """The rows of a batch of queries; terms and weights beyond the last row are left out."""
+    rows = whole_numbers(indptr, "indptr").astype(np.int64, copy=False)
+    t = whole_numbers(terms, "query terms")
+    if len(rows) == 0 or rows[0] < 0 or np.any(rows[1:] < rows[:-1]) or rows[-1] > len(t):
+        raise InvalidInput(f"indptr must ascend within 0 .. {len(t)}, the number of query terms")
+    if len(rows) > 1 and int(np.diff(rows).max()) > limits.MAX_QUERY_TERMS:
+        raise LimitExceeded(f"a query of {int(np.diff(rows).max())} terms, the limit is {limits.MAX_QUERY_TERMS}")
+    given = None if weights is None else np.asarray(weights)
+    if given is not None and given.shape != t.shape:
+        raise InvalidInput(f"{len(t)} query terms but weights of shape {given.shape}")
+    end = int(rows[-1])
+    return rows, t[:end], _given(None if given is None else given[:end], (end,), scoring)
+
+
+def _given(weights: npt.ArrayLike | None, shape: tuple[int, ...], scoring: Scoring) -> npt.NDArray[np.float64]:
+    if weights is None:
+        return np.empty(0, np.float64)
+    try:
+        w = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("query weights must be numbers") from None
+    if w.shape != shape:
+        raise InvalidInput(f"{shape[0]} query terms but weights of shape {w.shape}")
+    phi = parse_phi(scoring.phi)
+    if phi != 1.0 or isinstance(scoring, TfIdf):
+        check_weights(w, "query weights", limits.MAX_QUERY_WEIGHT)
+    return w if phi == 1.0 else np.sqrt(w) if phi == 0.5 else np.power(w, phi)
+
+
+def explain_code(code: int, n_terms: int, where: str = "") -> ZipfianError:
+    """The error behind a negative answer of `kernels.weigh`."""
+    if code == -1:
+        return InvalidInput(f"{where}query terms must lie in 0 .. {n_terms - 1}")
+    if code == -2:
+        return InvalidInput(f"{where}query weights must be finite, above 0 and at most {limits.MAX_QUERY_WEIGHT:g}")
+    return InvalidInput(f"{where}a query names a term twice; add the weights up first")

@@ -1,0 +1,107 @@
+"""The value types that cross a stage boundary. Nothing else is exchanged between stages.
+
+They are plain frozen dataclasses over numpy arrays and built-ins; they do no work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float32]
+
+TfKind = Literal["count", "fixed", "float32"]
+"""How a leg stores term weights.
+
+`count`: integers (words). `fixed`: uint16 steps of 1/scale, the default of latent legs (hundredths).
+`float32`: as given.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A sparse vector: term ids (int32, strictly ascending) and their weights (float32, > 0)."""
+
+    ids: IntArray
+    weights: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One occurrence of a term in a text: the term and the characters [start, end) it came from."""
+
+    term: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class LegBatch:
+    """The postings of one leg for n documents, by document (CSR), ready to be written.
+
+    `terms` is sorted and unique: words in UTF-8 byte order, or an int64 array of term ids.
+    `indices` (int32) point into `terms`, ascending within a document. `tf` holds what is stored:
+    uint32 for `count` and `fixed` (steps), float32 for `float32`.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    terms: Sequence[str] | npt.NDArray[np.int64]
+    indices: IntArray
+    tf: npt.NDArray[np.uint32] | npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentBatch:
+    """Everything a new segment is made of; all sequences have one entry per document."""
+
+    ids: Sequence[str]
+    texts: Sequence[str | None]
+    metadata: Sequence[Mapping[str, Any]]
+    legs: Mapping[str, LegBatch]
+    vectors: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+    """Pooled vectors (n, dim) by name; a row of NaN means that the document has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A score as a tree: `value` is the sum of the parts' values wherever there are parts.
+
+    `label` says what the node is, `details` holds the numbers behind it, `evidence` where it was found.
+    """
+
+    value: float
+    label: str
+    parts: tuple[Explanation, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    evidence: tuple[Mapping[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as plain JSON values."""
+        out: dict[str, Any] = {"value": self.value, "label": self.label}
+        if self.details:
+            out["details"] = dict(self.details)
+        if self.evidence:
+            out["evidence"] = [dict(e) for e in self.evidence]
+        if self.parts:
+            out["parts"] = [p.to_dict() for p in self.parts]
+        return out
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines(0))
+
+    def _lines(self, depth: int) -> list[str]:
+        shown = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.details.items())
+        lines = [f"{'  ' * depth}{self.value:.4f}  {self.label}" + (f"  ({shown})" if shown else "")]
+        for e in self.evidence:
+            lines.append(f"{'  ' * (depth + 1)}@ " + ", ".join(f"{k}={v!r}" for k, v in e.items()))
+        for p in self.parts:
+            lines.extend(p._lines(depth + 1))
+        return lines

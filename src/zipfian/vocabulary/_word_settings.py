@@ -1,0 +1,97 @@
+"""The settings of the `words` vocabulary: frozen, validated, stored in the manifest of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
+
+from zipfian import limits
+from zipfian.errors import FormatTooNew, InvalidInput
+from zipfian.vocabulary.stemming import language_name
+from zipfian.vocabulary.stopwords import STOP_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class WordSettings:
+    """How texts become words. Equal settings give equal terms.
+
+    Parameters
+    ----------
+    language
+        A Snowball language (`english`, `german` ...), its ISO 639-1 code, or `none`. It chooses the stemmer, the stop
+        list and what an apostrophe means; words of other languages in the text are still found as they are.
+    stem
+        Reduce words to their stem, so that `cells` finds `cell`.
+    stop_words
+        Function words: the language's own (`True`; none for a language without a list), a tuple of words, or none
+        (`False`). They are indexed all the same, but a query ignores them wherever it has other terms: measured
+        better than leaving them out of the index, and `to be or not to be` can still be found.
+    drop_stop_words
+        Leave stop words out of the index too: a quarter fewer postings, but they can never be found.
+    fold_accents
+        `café` is found by `cafe`.
+    keep_numbers
+        Whether terms without a letter are kept.
+    join_compounds
+        Index `e-mail` as `e`, `mail` and `email`, and `foo_bar` as `foo`, `bar` and `foobar`; otherwise only the parts.
+    """
+
+    language: str = "english"
+    stem: bool = True
+    stop_words: bool | tuple[str, ...] = True
+    drop_stop_words: bool = False
+    fold_accents: bool = True
+    keep_numbers: bool = True
+    join_compounds: bool = True
+
+    kind: ClassVar[str] = "words"
+    version: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "language", language_name(self.language))
+        for name in ("stem", "drop_stop_words", "fold_accents", "keep_numbers", "join_compounds"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if self.stem and self.language == "none":
+            raise InvalidInput("language 'none' has no stemmer: set stem=False, or name a language")
+        object.__setattr__(self, "stop_words", self._checked_stop_words())
+
+    def _checked_stop_words(self) -> bool | tuple[str, ...]:
+        given = self.stop_words
+        if isinstance(given, bool):
+            if given and self.drop_stop_words and self.language not in STOP_WORDS:
+                raise InvalidInput(
+                    f"zipfian has no stop list for {self.language!r} (it has {', '.join(sorted(STOP_WORDS))}): "
+                    "pass your own words as a tuple"
+                )
+            return given
+        if isinstance(given, str) or not isinstance(given, (tuple, list, set, frozenset)):
+            raise InvalidInput(f"stop_words must be True, False or a tuple of words, not {given!r}")
+        if len(given) > limits.MAX_STOP_WORDS:
+            raise InvalidInput(f"{len(given):,} stop words are more than the limit of {limits.MAX_STOP_WORDS:,}")
+        for word in given:
+            if not isinstance(word, str) or not word.strip():
+                raise InvalidInput(f"a stop word must be a non-empty string, not {word!r}")
+        return tuple(sorted(set(given)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {"kind": self.kind, "version": self.version, **values}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> WordSettings:
+        """What `to_json` wrote; anything else is refused rather than guessed."""
+        given = dict(values)
+        kind, version = given.pop("kind", None), given.pop("version", None)
+        if kind != cls.kind or isinstance(version, bool) or not isinstance(version, int):
+            raise InvalidInput(f"not the settings of a words vocabulary: kind {kind!r}, version {version!r}")
+        if version > cls.version:
+            raise FormatTooNew(f"words settings of version {version}: this zipfian reads up to {cls.version}; upgrade it")
+        unknown = set(given) - {field.name for field in fields(cls)}
+        if unknown:
+            raise InvalidInput(f"unknown words settings: {', '.join(sorted(unknown))}")
+        if isinstance(given.get("stop_words"), list):
+            given["stop_words"] = tuple(given["stop_words"])
+        return cls(**given)

@@ -1,0 +1,132 @@
+"""The collection under test, through the lowest layer: a `Writer` and segments.
+
+All that the reliability tests need of a collection is here (open, put, delete, merge, commit, and reading back all
+content), so that they can be pointed at another layer by replacing this one file.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tests.reliability.workload import Action, Content, Doc
+from zipfian.index.commit import Writer
+from zipfian.index.directory import Directory
+from zipfian.index.merge import merge_segments
+from zipfian.index.segment import LegWriteSpec, SegmentReader, delete_documents, write_segment
+from zipfian.index.snapshot import Snapshot
+from zipfian.types import LegBatch, SegmentBatch
+
+LEGS = {"words": LegWriteSpec("count"), "latent": LegWriteSpec("fixed", 100.0, "sqrt")}
+FIELDS: dict[str, Any] = {"commit": "integer", "tag": "string", "even": "boolean"}
+MAX_SEGMENTS = 8
+
+
+class Store:
+    """A writer and the readers it needs for finding documents. `n` is the number of the last commit."""
+
+    def __init__(self, directory: Directory, create: bool = False) -> None:
+        self.directory = directory
+        self.writer = Writer(directory, create=create, settings={"test": True} if create else None)
+        self.n = int(self.writer.user.get("n", 0))
+        self._readers: dict[str, SegmentReader] = {}
+
+    def run(self, action: Action) -> None:
+        """Do one action of a workload."""
+        if action.verb == "merge":
+            self.merge(action.where)
+        else:
+            self.delete([*action.ids, *(doc.id for doc in action.docs)])
+            if action.docs:
+                self.writer.add_segment(
+                    write_segment(self.directory, self.writer.new_segment_id(), batch(action.docs), LEGS, FIELDS)
+                )
+        if len(self.writer.entries) > MAX_SEGMENTS:
+            self.merge(0.0, all_of_them=True)
+
+    def delete(self, ids: list[str]) -> None:
+        """Mark documents as deleted wherever they are."""
+        for entry in self.writer.entries:
+            reader = self._reader(entry.id)
+            docs = [doc for doc in map(reader.find, ids) if doc >= 0]
+            if docs:
+                self.writer.update(delete_documents(self.directory, reader, np.array(docs)))
+
+    def merge(self, where: float, all_of_them: bool = False) -> None:
+        """Merge two or three neighbours."""
+        entries = self.writer.entries
+        first = 0 if all_of_them else int(where * len(entries))
+        chosen = entries[first:] if all_of_them else entries[first : first + 3]
+        if len(chosen) >= 2:
+            readers = [self._reader(entry.id) for entry in chosen]
+            merged = merge_segments(self.directory, self.writer.new_segment_id(), readers)
+            self.writer.replace(chosen, merged if merged.n_docs else None)
+
+    def commit(self, n: int) -> None:
+        """Commit as number `n`."""
+        self.writer.commit(user={"n": n})
+        self.n = n
+
+    def close(self) -> None:
+        self.writer.close()
+
+    def _reader(self, seg_id: str) -> SegmentReader:
+        entry = next(entry for entry in self.writer.entries if entry.id == seg_id)
+        known = self._readers.get(seg_id)
+        if known is None or known.entry != entry:
+            known = self._readers[seg_id] = SegmentReader(self.directory, entry)
+        return known
+
+
+def batch(docs: tuple[Doc, ...]) -> SegmentBatch:
+    """Documents as a segment's batch."""
+    return SegmentBatch(
+        ids=[doc.id for doc in docs],
+        texts=[doc.text for doc in docs],
+        metadata=[doc.metadata for doc in docs],
+        legs={
+            "words": _leg([doc.words for doc in docs], lambda terms: terms),
+            "latent": _leg([doc.latent for doc in docs], lambda terms: np.array(terms, np.int64)),
+        },
+    )
+
+
+def _leg(rows: list[dict[Any, int]], as_terms: Any) -> LegBatch:
+    terms = sorted({term for row in rows for term in row})
+    number = {term: i for i, term in enumerate(terms)}
+    pairs = [sorted((number[term], tf) for term, tf in row.items()) for row in rows]
+    return LegBatch(
+        indptr=np.cumsum([0, *map(len, pairs)]),
+        terms=as_terms(terms),
+        indices=np.array([i for row in pairs for i, _ in row], np.int32),
+        tf=np.array([tf for row in pairs for _, tf in row], np.uint32),
+    )
+
+
+def read_commit(directory: Directory, generation: int | None = None) -> tuple[int, Content]:
+    """The number of the newest commit (or of a given generation) and all its documents, in order."""
+    with Snapshot.open(directory, generation) as snapshot:
+        return int(snapshot.user.get("n", 0)), read_content(snapshot)
+
+
+def read_content(snapshot: Snapshot) -> Content:
+    """All live documents, from the stored documents and from the postings of both legs."""
+    found: Content = {}
+    for segment in snapshot.segments:
+        rows = {name: _rows(segment, name) for name in LEGS}
+        for doc in np.flatnonzero(segment.live).tolist():
+            key, text = segment.docs.id(doc), segment.docs.text(doc)
+            read = Doc(key, text or "", segment.docs.metadata(doc), rows["latent"][doc])
+            if key in found or read.words != rows["words"][doc]:
+                raise AssertionError(f"{key} is there twice, or its postings are not its words")
+            found[key] = read
+    return found
+
+
+def _rows(segment: SegmentReader, name: str) -> list[dict[Any, int]]:
+    leg = segment.legs[name].to_batch()
+    terms = leg.terms.tolist() if isinstance(leg.terms, np.ndarray) else leg.terms
+    ends, indices, tf = leg.indptr.tolist(), leg.indices.tolist(), leg.tf.tolist()
+    return [{terms[i]: int(n) for i, n in zip(indices[a:b], tf[a:b], strict=True)} for a, b in pairwise(ends)]
