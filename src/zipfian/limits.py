@@ -88,3 +88,9 @@ MAX_STOP_WORDS = 10_000
 
 MAX_FIXED_STEPS = 65_535
 """Largest weight of a `fixed` leg in steps of 1/scale (uint16)."""
+
+MAX_SNIPPETS = 1_000
+"""Passages that highlighting returns at most."""
+
+MAX_PHI_WEIGHT = 2.0**22
+"""Largest phi(weight): a document of MAX_DOCUMENT_TERMS such weights still has a fixed-point length below 2**63."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -50,7 +52,7 @@ def as_rows(batch: LegBatch) -> list[dict]:
     terms = batch.terms if isinstance(batch.terms, list) else [int(t) for t in batch.terms]
     ends = batch.indptr.tolist()
     named = [(terms[i], tf) for i, tf in zip(batch.indices.tolist(), batch.tf.tolist(), strict=True)]
-    return [dict(named[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    return [dict(named[a:b]) for a, b in itertools.pairwise(ends)]
 
 
 def from_rows(rows: list[dict], like: LegBatch) -> LegBatch:
@@ -71,7 +73,9 @@ def segment_batch(ids: list[str], legs: dict[str, LegBatch], metadata=None, vect
     n = len(ids)
     return SegmentBatch(
         ids,
-        texts if texts is not None else [None if i % 5 == 4 else f"text of {name} " * (i % 7) for i, name in enumerate(ids)],
+        texts
+        if texts is not None
+        else [None if i % 5 == 4 else f"text of {name} " * (i % 7) for i, name in enumerate(ids)],
         metadata if metadata is not None else [{}] * n,
         legs,
         vectors or {},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -53,7 +55,7 @@ def test_a_stream_written_in_pieces_is_the_same_stream(runs, cuts):
     pieces = []
     writer = BitWriter(lambda words: pieces.append(words.copy()))
     edges = [0, *sorted(min(c, len(runs)) for c in cuts), len(runs)]
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in itertools.pairwise(edges):
         writer.append(*arrays(runs[low:high]))
     writer.close()
     expected, bits = reference(runs)

@@ -90,6 +90,7 @@ def batch(docs: tuple[Doc, ...]) -> SegmentBatch:
             "words": _leg([doc.words for doc in docs], lambda terms: terms),
             "latent": _leg([doc.latent for doc in docs], lambda terms: np.array(terms, np.int64)),
         },
+        vectors={"pooled": np.array([doc.vector for doc in docs], np.float32)},
     )
 
 
@@ -112,15 +113,15 @@ def read_commit(directory: Directory, generation: int | None = None) -> tuple[in
 
 
 def read_content(snapshot: Snapshot) -> Content:
-    """All live documents, from the stored documents and from the postings of both legs."""
+    """All live documents, from the stored documents, the postings of both legs and the vectors."""
     found: Content = {}
     for segment in snapshot.segments:
         rows = {name: _rows(segment, name) for name in LEGS}
         for doc in np.flatnonzero(segment.live).tolist():
             key, text = segment.docs.id(doc), segment.docs.text(doc)
             read = Doc(key, text or "", segment.docs.metadata(doc), rows["latent"][doc])
-            if key in found or read.words != rows["words"][doc]:
-                raise AssertionError(f"{key} is there twice, or its postings are not its words")
+            vector = segment.vectors.part("pooled", doc, doc + 1)[0].tolist() if segment.vectors else None
+            assert key not in found and read.words == rows["words"][doc] and read.vector == vector
             found[key] = read
     return found
 

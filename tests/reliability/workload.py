@@ -31,6 +31,11 @@ class Doc:
         """Its words and how often it has them."""
         return dict(Counter(self.text.split()))
 
+    @property
+    def vector(self) -> list[float]:
+        """A pooled vector, so that there is one."""
+        return [float(len(self.text)), float(len(self.latent)), float(self.metadata["commit"]), 1.0]
+
 
 @dataclass(frozen=True)
 class Action:

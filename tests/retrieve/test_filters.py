@@ -42,7 +42,14 @@ class Columns:
         return np.flatnonzero(parse_where(where, self.fields).mask(self)).tolist()
 
 
-OPERATORS = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+OPERATORS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def comparable(value):
@@ -79,7 +86,9 @@ def naive_condition(stored, op, operand):
     return any(OPERATORS[op](e, comparable(operand)) for e in elements)
 
 
-integers = st.one_of(st.integers(-3, 3), st.sampled_from([2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**63 - 2, -(2**63)]))
+integers = st.one_of(
+    st.integers(-3, 3), st.sampled_from([2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**63 - 2, -(2**63)])
+)
 floats = st.one_of(
     st.sampled_from([0.0, -0.5, 1.0, 2.5, 2.0**53, 2.0**63, -(2.0**63), 1e300]), st.floats(-3, 3, allow_nan=False)
 )
@@ -169,7 +178,14 @@ def test_the_examples_of_the_documentation():
     assert segment.found({"year": np.int64(2021)}) == [0]
 
 
-FIELDS = {"lang": "string", "year": "integer", "price": "number", "open": "boolean", "day": "date", "tags": "list[string]"}
+FIELDS = {
+    "lang": "string",
+    "year": "integer",
+    "price": "number",
+    "open": "boolean",
+    "day": "date",
+    "tags": "list[string]",
+}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,15 @@ def smallest_uint(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values.astype(np.min_scalar_type(int(values.max()) if len(values) else 0))
 
 
+def smallest_int(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same integers in the smallest signed type that holds them all."""
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    for kind in (np.int8, np.int16, np.int32):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return values.astype(kind)
+    return values
+
+
 def offsets(counts: npt.NDArray[Any]) -> Ints:
     """Where each of the consecutive pieces with these sizes starts, and where the last one ends."""
     out = np.zeros(len(counts) + 1, np.int64)

@@ -31,12 +31,12 @@ class Collector:
     def collect(self, needed: set[str]) -> None:
         """Delete what is on the list, except files that are needed or that a snapshot of this process has open."""
         self._unneeded -= needed
+        # Manifests sort, and so go, before the data files they name.
         for name in sorted(self._unneeded - _held.held(self._directory.key)):
-            # manifests sort, and so go, before the data files they name
             try:
                 self._directory.delete(name)
             except FileNotFoundError:
                 pass
             except OSError:
-                continue
+                return  # a disk that refuses one deletion will refuse others: all of it can wait
             self._unneeded.discard(name)

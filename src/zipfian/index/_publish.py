@@ -52,12 +52,10 @@ def _withdraw(
     if step == "rename" and isinstance(error, FileExistsError):
         stop("another program writes to the collection without taking the lock")
         return  # that manifest is not ours to delete
-    if step in ("rename", "publish"):
+    if step in ("rename", "publish") and directory.exists(name):
         try:
             directory.delete(name)
             directory.sync()
-        except FileNotFoundError:
-            pass  # it never got its name
         except OSError as e:
             error.add_note(f"{name} could not be withdrawn for certain ({e}): the commit may or may not be found.")
             stop("a failed commit could not be withdrawn for certain")

@@ -11,6 +11,7 @@ from zipfian.index.container import FileRef, SectionFile
 from zipfian.index.directory import Directory
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import (
+    KEPT,
     Manifest,
     generations_in,
     is_ours,
@@ -72,7 +73,7 @@ def check(directory: Directory, progress: Progress = lambda name, size: None) ->
     run = _Run(directory, progress)
     if note > max(generations_in(names), default=0):
         run.report.problems.append((manifest_name(note), "is missing, though that commit was completed"))
-    for generation in reversed(generations_in(names)):
+    for generation in reversed(generations_in(names)[-KEPT:]):
         run.commit(generation)
     run.report.orphans = [name for name in names if is_ours(name) and name not in run.named and directory.exists(name)]
     return run.report

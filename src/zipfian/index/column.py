@@ -38,9 +38,9 @@ _TYPES = {"string": np.int64, "integer": np.int64, "number": np.float64, "boolea
 class Column:
     """The values of one field for all documents of a segment.
 
-    `values` is int64 (integer, date), float64 (number), bool (boolean), or numbers into `words` (string); for lists it
-    holds all elements, those of document d at `starts[d]` to `starts[d + 1]`. For a number, `odd` are the exact values,
-    at the places `odd_at`, that `values` could only round.
+    `values` holds integers (integer, date), float64 (number), bool (boolean), or numbers into `words` (string); for a
+    list field, all elements, those of document d at `starts[d]` to `starts[d + 1]`. For a number, `odd` are the exact
+    values, at the places `odd_at`, that `values` could only round.
     """
 
     type: FieldType

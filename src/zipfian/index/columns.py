@@ -1,10 +1,12 @@
 """The column file of a segment: metadata fields as arrays (see `column`), for filters.
 
-<i>.values            the values, or all elements of a list field; booleans as bits
-<i>.present           bits: which documents have the field; left out when all do
-<i>.starts            list fields: where each document's elements start
-<i>.terms, <i>.term_offsets    string fields: the dictionary
-<i>.odd, <i>.odd_at   number fields: integers that float64 cannot hold, and where they belong
+    <i>.values            the values, or all elements of a list field; booleans as bits, integers in the smallest type
+    <i>.present           bits: which documents have the field; left out when all do
+    <i>.starts            list fields: where each document's elements start
+    <i>.terms, <i>.term_offsets    string fields: the dictionary
+    <i>.odd, <i>.odd_at   number fields: integers that float64 cannot hold, and where they belong
+
+<i> is the place of the field in the list `fields` of the file's meta data.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from zipfian.errors import IndexCorrupt
-from zipfian.index._arrays import pack_flags, smallest_uint
+from zipfian.index._arrays import pack_flags, smallest_int, smallest_uint
 from zipfian.index._sections import meta_int, read_offsets, typed, unpack_flags, unsigned
 from zipfian.index.column import Column
 from zipfian.index.container import FileRef, SectionFile, SectionWriter
@@ -44,6 +46,8 @@ def write_columns(directory: Directory, name: str, n_docs: int, columns: Iterabl
                 file.add(f"{i}.values", smallest_uint(column.values))
             elif column.values.dtype == np.bool_:
                 file.add(f"{i}.values", pack_flags(column.values))
+            elif column.values.dtype.kind == "i":
+                file.add(f"{i}.values", smallest_int(column.values))
             else:
                 file.add(f"{i}.values", column.values)
             if column.odd_at is not None and column.odd is not None and len(column.odd):

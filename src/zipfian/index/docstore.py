@@ -126,8 +126,9 @@ class DocStoreReader:
 
     def metadata(self, doc: int) -> dict[str, Any]:
         """The stored metadata of a document."""
+        raw = self.record(doc)[1]
         try:
-            return decode_metadata(self.record(doc)[1])
+            return decode_metadata(raw)
         except (ValueError, TypeError, RecursionError) as e:
             raise IndexCorrupt(self.file.name, f"the metadata of document {doc} cannot be read") from e
 

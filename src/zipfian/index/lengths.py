@@ -19,13 +19,11 @@ import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index._arrays import Ints, chunks, offsets
+from zipfian.limits import MAX_PHI_WEIGHT
 from zipfian.types import TfKind
 
 FRACTION_BITS = 20
 """Binary digits after the point of a length that is not a sum of stored integers."""
-
-_MAX_SHARE = 2.0**22
-"""Largest phi(weight): a document of `MAX_DOCUMENT_TERMS` such weights still has a length that fits 64 bits."""
 
 _CHUNK = 1 << 16
 
@@ -73,8 +71,8 @@ def posting_lengths(
     if tf_kind != "float32":
         weights /= scale
     shares = apply_phi(weights, phi)
-    if len(shares) and float(shares.max()) > _MAX_SHARE:
-        raise LimitExceeded(f"phi={phi!r} turns a weight into {shares.max():g}; the limit is {_MAX_SHARE:g}")
+    if len(shares) and float(shares.max()) > MAX_PHI_WEIGHT:
+        raise LimitExceeded(f"phi={phi!r} turns a weight into {shares.max():g}; the limit is {MAX_PHI_WEIGHT:g}")
     return np.rint(shares * 2.0**FRACTION_BITS).astype(np.int64)
 
 

@@ -20,6 +20,12 @@ from zipfian.index.directory import LOCK_NAME, Directory, check_name
 from zipfian.index.entry import SegmentEntry
 from zipfian.limits import MAX_MANIFEST_BYTES, MAX_SEGMENTS
 
+KEPT = 2
+"""Commits that stay whole: the newest, and the one before it for slow readers and as a way back.
+
+An older manifest may still be there, held by an open snapshot or because deleting it failed; its files need not be.
+"""
+
 _MANIFEST = re.compile(r"manifest-([0-9]{12})\.json")
 _SET_ASIDE = re.compile(r"manifest-([0-9]{12})\.json\.aside")
 _TEMPORARY = re.compile(r"manifest-[0-9]{12}-[0-9a-f]{8}\.tmp")

@@ -1,7 +1,9 @@
 """Pooled vectors of documents: float32 rows by name, for dense scoring and reranking.
 
-<i>.values     n_docs * dim float32, row by row; a document without a vector has a row of zeros
-<i>.present    bits: which documents have the vector; left out when all do
+    <i>.values     n_docs * dim float32, row by row; a document without a vector has a row of zeros
+    <i>.present    bits: which documents have the vector; left out when all do
+
+<i> is the place of the vector's name in the list `vectors` of the file's meta data.
 """
 
 from __future__ import annotations

@@ -78,9 +78,10 @@ class Condition:
         if kind == "string" and column.words is not None:
             if not len(column.words):
                 return np.zeros(len(column.values), np.bool_)
-            return matching_words(column.words, self.operator, self.values)[column.values]
+            wanted: Bools = matching_words(column.words, self.operator, self.values)[column.values]
+            return wanted
         if kind == "boolean":
-            return np.asarray(np.isin(column.values, self.values), np.bool_)
+            return np.isin(column.values, self.values)
         found = self._numbers(column.values)
         if column.odd_at is not None and column.odd is not None:
             found[column.odd_at] = self._numbers(column.odd)

@@ -65,7 +65,7 @@ def _terms_of_chunks(chunks: Iterable[str], terms: Callable[[str], Iterable[str]
 
 
 def _keys(documents: _Ints, occurrences: npt.NDArray[np.int32], starts: _Ints, chunk_terms: _Ints) -> _Ints:
-    """One key for each term of each occurrence of a chunk. Nearly all chunks have one term, so that case comes first."""
+    """One key for each term of each occurrence of a chunk. Nearly all have exactly one: the fast case."""
     widths = np.diff(starts)
     padded = np.append(chunk_terms, 0)
     keys: _Ints = documents | padded[starts[:-1]][occurrences]

@@ -58,7 +58,7 @@ class WordSettings:
         object.__setattr__(self, "stop_words", self._checked_stop_words())
 
     def _checked_stop_words(self) -> bool | tuple[str, ...]:
-        given = self.stop_words
+        given: object = self.stop_words
         if isinstance(given, bool):
             if given and self.drop_stop_words and self.language not in STOP_WORDS:
                 raise InvalidInput(
@@ -66,7 +66,7 @@ class WordSettings:
                     "pass your own words as a tuple"
                 )
             return given
-        if isinstance(given, str) or not isinstance(given, (tuple, list, set, frozenset)):
+        if not isinstance(given, (tuple, list, set, frozenset)):
             raise InvalidInput(f"stop_words must be True, False or a tuple of words, not {given!r}")
         if len(given) > limits.MAX_STOP_WORDS:
             raise InvalidInput(f"{len(given):,} stop words are more than the limit of {limits.MAX_STOP_WORDS:,}")
@@ -88,7 +88,9 @@ class WordSettings:
         if kind != cls.kind or isinstance(version, bool) or not isinstance(version, int):
             raise InvalidInput(f"not the settings of a words vocabulary: kind {kind!r}, version {version!r}")
         if version > cls.version:
-            raise FormatTooNew(f"words settings of version {version}: this zipfian reads up to {cls.version}; upgrade it")
+            raise FormatTooNew(
+                f"words settings of version {version}: this zipfian reads up to {cls.version}; upgrade it"
+            )
         unknown = set(given) - {field.name for field in fields(cls)}
         if unknown:
             raise InvalidInput(f"unknown words settings: {', '.join(sorted(unknown))}")

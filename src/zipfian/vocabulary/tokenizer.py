@@ -68,7 +68,7 @@ def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks:
 @functools.cache
 def _ascii_patterns() -> _Patterns:
     word = "0-9A-Za-z" + _UNDERSCORE
-    never = r"\x00"
+    never = r"\U0010ffff"
     return _compile(word, word, "'", unspaced=never, marks=never, han=never)
 
 
@@ -133,7 +133,7 @@ def _compound(chunk: str, pattern: re.Pattern[str], join: bool) -> list[Piece]:
     parts = [part for group in groups for part in _group(group, body, join)]
     last = groups[-1][-1]
     if sign and last[2] == len(body) and (sign == "++" or len(last[0]) == 1):
-        if len(last[0]) <= _LONGEST_BASE_WITHOUT_PART:
+        if len(last[0]) <= _LONGEST_BASE_WITHOUT_PART and last in parts:
             parts.remove(last)
         parts.append((last[0] + sign, last[1], last[2] + len(sign)))
     if join and 1 < len(groups) <= limits.MAX_JOINED_PARTS:

@@ -93,10 +93,10 @@ class Words:
         if isinstance(item, str) and len(item) > limits.MAX_QUERY_CHARS:
             raise LimitExceeded(f"a query of {len(item):,} characters is over the limit of {limits.MAX_QUERY_CHARS:,}")
         counts = self.counts(item)
-        telling = {term: float(count) for term, count in counts.items() if term not in self._query_stop}
-        if len(telling) > limits.MAX_QUERY_TERMS:
-            raise LimitExceeded(f"a query of {len(telling):,} terms is over the limit of {limits.MAX_QUERY_TERMS:,}")
-        return telling or {term: float(count) for term, count in counts.items()}
+        chosen = [term for term in counts if term not in self._query_stop] or list(counts)
+        if len(chosen) > limits.MAX_QUERY_TERMS:
+            raise LimitExceeded(f"a query of {len(chosen):,} terms is over the limit of {limits.MAX_QUERY_TERMS:,}")
+        return {term: float(counts[term]) for term in chosen}
 
     # ------------------------------------------------------------------ identity
 

@@ -1,0 +1,64 @@
+"""Checked documents in memory -> the batch that becomes a segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.collection.items import Item
+from zipfian.collection.settings import Leg, Settings
+from zipfian.types import LegBatch, SegmentBatch
+from zipfian.vocabulary import Words, prune_rows
+
+
+def make_batch(items: Sequence[Item], settings: Settings, analysers: dict[str, Words]) -> SegmentBatch:
+    """All legs of some documents."""
+    legs = {name: leg_batch(name, leg, items, analysers) for name, leg in settings.legs.items()}
+    return SegmentBatch(
+        ids=[i.id for i in items],
+        texts=[i.text for i in items],
+        metadata=[i.metadata for i in items],
+        legs=legs,
+        vectors=_vectors(items),
+    )
+
+
+def leg_batch(name: str, leg: Leg, items: Sequence[Item], analysers: dict[str, Words]) -> LegBatch:
+    """One leg of some documents: words of their texts, or the terms they came with."""
+    if leg.kind == "words":
+        return words_batch(analysers.setdefault(name, leg.vocabulary), leg, [i.text or "" for i in items])
+    tf_type = np.float32 if leg.tf == "float32" else np.uint32
+    rows = [i.terms.get(name) for i in items]
+    sizes = np.array([0 if r is None else len(r[0]) for r in rows], np.int64)
+    ids = np.concatenate([np.empty(0, np.int32), *(r[0] for r in rows if r is not None)])
+    tf = np.concatenate([np.empty(0, tf_type), *(r[1] for r in rows if r is not None)]).astype(tf_type)
+    terms, places = np.unique(ids, return_inverse=True)
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return LegBatch(indptr, terms.astype(np.int64), places.astype(np.int32), tf)
+
+
+def words_batch(words: Words, leg: Leg, texts: Sequence[str]) -> LegBatch:
+    """Counted words after the leg's pruning; a word that no document kept leaves the dictionary."""
+    batch = words.batch(texts)
+    if not leg.pruning.prunes_documents:
+        return batch
+    tf = batch.tf.astype(np.uint32)
+    indptr, indices, kept_tf = prune_rows(batch.indptr, batch.indices, tf, leg.pruning)
+    used, places = np.unique(indices, return_inverse=True)
+    terms = [str(batch.terms[i]) for i in used.tolist()]
+    return LegBatch(indptr, terms, places.astype(np.int32), kept_tf)
+
+
+def _vectors(items: Sequence[Item]) -> dict[str, npt.NDArray[np.float32]]:
+    """Pooled vectors by name; a row of NaN where a document has none."""
+    dims = {name: len(vector) for item in items for name, vector in item.vectors.items()}
+    out: dict[str, npt.NDArray[np.float32]] = {}
+    for name, dim in dims.items():
+        rows = np.full((len(items), dim), np.nan, np.float32)
+        for i, item in enumerate(items):
+            if name in item.vectors:
+                rows[i] = item.vectors[name]
+        out[name] = rows
+    return out

@@ -1,0 +1,325 @@
+"""`Collection`: a folder of documents that can be searched. The one class most users need."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.collection import search as searching
+from zipfian.collection.results import Document, Hit, Results
+from zipfian.collection.settings import Leg, Settings, make_legs
+from zipfian.collection.store import Existing, Store
+from zipfian.collection.view import View
+from zipfian.errors import InvalidInput, ReadOnly
+from zipfian.explain.terms import compare
+from zipfian.index.check import CheckReport, check
+from zipfian.index.commit import Writer
+from zipfian.index.directory import FSDirectory
+from zipfian.index.snapshot import Snapshot
+from zipfian.retrieve.scoring import Scoring
+from zipfian.types import Explanation
+
+CACHE_BYTES = 1 << 29
+MEMORY_BYTES = 1 << 28
+
+
+class Collection:
+    """A durable collection of documents in a folder, searchable by words and by ready-made sparse vectors.
+
+    One writer at a time (mode 'w', an OS lock), any number of readers. Searches see the last commit, or the one that
+    was newest when the collection was opened for reading; `refresh` moves on. Every result keeps its snapshot.
+
+    Examples
+    --------
+    >>> import tempfile, zipfian as zf
+    >>> path = tempfile.mkdtemp() + "/notes.zf"
+    >>> with zf.Collection.create(path) as notes:
+    ...     _ = notes.add([{"id": "a", "text": "Plants make food from light."}, {"id": "b", "text": "Cats sleep."}])
+    ...     _ = notes.commit()
+    ...     [hit.id for hit in notes.search("how do plants make food?")]
+    ['a']
+    """
+
+    def __init__(
+        self, directory: FSDirectory, writer: Writer | None, scoring: Mapping[str, Scoring] | None, generation: int | None,
+        memory_bytes: int, cache_bytes: int,
+    ) -> None:  # fmt: skip
+        """Use `create` or `open`."""
+        self._directory = directory
+        self._scoring = dict(scoring or {})
+        self._cache_bytes = cache_bytes
+        self._lock = threading.RLock()
+        self._closed = False
+        self._view = self._look(generation)
+        settings = Settings.from_json(self._view.snapshot.settings, str(directory))
+        self._store = Store(directory, writer, settings, memory_bytes) if writer is not None else None
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        legs: Sequence[str] | Mapping[str, Leg] | None = None,
+        *,
+        memory_bytes: int = MEMORY_BYTES,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> Collection:
+        """Make a new collection, open for writing.
+
+        Parameters
+        ----------
+        path
+            A folder that does not exist or is empty.
+        legs
+            Posting sets: `["words"]` (the default), or names with settings such as
+            `{"words": Leg.words(language="german"), "visual": Leg.terms(18_432)}`.
+        memory_bytes
+            Documents are written to disk when about so much is waiting in memory.
+        cache_bytes
+            Decoded posting lists kept in memory per leg.
+        """
+        chosen = Settings(make_legs(legs))
+        directory = FSDirectory(path)
+        writer = Writer(directory, create=True, settings=chosen.to_json())
+        return cls._make(directory, writer, None, None, memory_bytes, cache_bytes)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        mode: Literal["r", "w"] = "r",
+        *,
+        scoring: Mapping[str, Scoring] | None = None,
+        generation: int | None = None,
+        memory_bytes: int = MEMORY_BYTES,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> Collection:
+        """Open a collection for reading ('r') or for reading and writing ('w').
+
+        `scoring` replaces the formula of legs by name for as long as it is open: nothing is re-indexed. Another phi
+        costs one pass over the leg's postings at the first search. `generation` opens an older commit for reading.
+        """
+        if mode not in ("r", "w"):
+            raise InvalidInput(f"mode must be 'r' or 'w', not {mode!r}")
+        if mode == "w" and generation is not None:
+            raise InvalidInput("an older generation can only be read: use zipfian.index.restore to go back to it")
+        directory = FSDirectory(path)
+        writer = Writer(directory) if mode == "w" else None
+        return cls._make(directory, writer, scoring, generation, memory_bytes, cache_bytes)
+
+    @classmethod
+    def _make(cls, directory: FSDirectory, writer: Writer | None, *rest: Any) -> Collection:
+        try:
+            return cls(directory, writer, *rest)
+        except BaseException:
+            if writer is not None:
+                writer.close()
+            raise
+
+    def _look(self, generation: int | None = None) -> View:
+        snapshot = Snapshot.open(self._directory, generation)
+        settings = Settings.from_json(snapshot.settings, str(self._directory)).with_scoring(self._scoring)
+        return View(snapshot, settings, self._cache_bytes)
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def add(
+        self, items: Iterable[Mapping[str, Any]], existing: Existing = "error",
+        progress: Callable[[int], None] | None = None,
+    ) -> int:  # fmt: skip
+        """Take in documents; returns how many. They become searchable, and durable, with `commit`.
+
+        A document is a mapping with `id` (string) and any of `text`, `terms` ({leg: Terms}), `vector`, `metadata`.
+        Any iterable will do: memory stays bounded. `existing` says what happens to ids already there; with 'skip', a
+        run that was interrupted can simply be repeated. `progress` is called with the number taken so far.
+        """
+        with self._lock:
+            return self._writing().put(items, existing, progress)
+
+    def upsert(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
+        """Add documents, replacing those with the same id. The document order is that of the last upsert."""
+        return self.add(items, "replace", progress)
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Remove documents by id; returns how many were there."""
+        with self._lock:
+            return self._writing().delete(ids)
+
+    def commit(self, user: Mapping[str, Any] | None = None) -> int:
+        """Make all changes durable and visible, all or nothing; returns the generation.
+
+        `user` (JSON values) is stored with the commit. After an error nothing is lost, and the call may be repeated.
+        """
+        with self._lock:
+            store = self._writing()
+            generation = store.commit(user)
+            if generation != self._view.generation:
+                self._view = self._look()
+            return generation
+
+    def rollback(self) -> None:
+        """Forget all changes since the last commit."""
+        with self._lock:
+            self._writing().rollback(Settings.from_json(self._view.snapshot.settings, str(self._directory)))
+
+    def merge(self, max_segments: int = 1) -> None:
+        """Join segments and drop deleted documents from the files; published by the next `commit`. Scores stay."""
+        with self._lock:
+            self._writing().merge(max_segments)
+
+    def add_leg(self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None) -> None:
+        """Add a posting set to all documents: words from the stored texts, or given `terms` by id. Then `commit`."""
+        with self._lock:
+            self._writing().add_leg(name, leg, terms)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: Any,
+        k: int = 10,
+        where: Mapping[str, Any] | None = None,
+        *,
+        leg: str | None = None,
+        scoring: Scoring | None = None,
+    ) -> Results:
+        """The k best documents for a text, or for ready-made terms.
+
+        Parameters
+        ----------
+        query
+            A text, or `Terms`, (ids, weights) or {id: weight} for a leg of ready-made terms.
+        k
+            Hits at most. Fewer come back when fewer documents share a term with the query.
+        where
+            A metadata filter such as `{"lang": "en", "year": {">=": 2020}}`, applied before scoring.
+        leg
+            The leg to search, where the query's kind leaves a choice.
+        scoring
+            Another formula for this search; scores then come from stored weights, without cached impacts.
+        """
+        return searching.run(self._reading(), query, k, where, leg, scoring)
+
+    def score(
+        self, leg: str, query: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
+        scoring: Scoring | None = None,
+    ) -> npt.NDArray[np.float64]:  # fmt: skip
+        """Exact scores of given documents in one leg; 0.0 without a shared term, NaN where `where` excludes one."""
+        view = self._reading()
+        name = searching.choose_leg(view.settings, query, leg)
+        searcher = view.searcher(name)
+        prepared = searcher.prepare(searching.query_terms(view.settings.leg(name), query), scoring)
+        docs = np.array([view.number(i) for i in ids], np.int64)
+        scores = searcher.score(prepared, docs)
+        mask = view.mask(where)
+        if mask is not None:
+            scores[~mask[docs]] = np.nan
+        return scores
+
+    def explain(self, query: Any, id: str, *, leg: str | None = None, scoring: Scoring | None = None) -> Explanation:
+        """Why a document scores what it scores for a query, found or not: a tree whose parts sum to the score."""
+        view = self._reading()
+        name = searching.choose_leg(view.settings, query, leg)
+        settings, searcher = view.settings.leg(name), view.searcher(name)
+        prepared = searcher.prepare(searching.query_terms(settings, query), scoring)
+        return searching.explain_document(view, searcher, settings, prepared, view.number(id))
+
+    def why(self, query: Any, id_a: str, id_b: str, *, leg: str | None = None) -> Explanation:
+        """Which terms put A above B (or B above A): the difference of their scores, term by term."""
+        a, b = self.explain(query, id_a, leg=leg), self.explain(query, id_b, leg=leg)
+        return compare(a, b, id_a, id_b)
+
+    def get(self, id: str) -> Document | None:
+        """The stored document, or None."""
+        view = self._reading()
+        number = view.find(id)
+        return None if number < 0 else searching.load_document(view, number)
+
+    def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
+        """A document's pooled vector, or None."""
+        view = self._reading()
+        return view.vector(view.number(id), name)
+
+    def ids(self) -> Iterator[str]:
+        """All ids, in document order (that of the last upsert)."""
+        return self._reading().ids()
+
+    def __len__(self) -> int:
+        return len(self._reading())
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self._reading().find(id) >= 0
+
+    @property
+    def generation(self) -> int:
+        """Number of the commit that searches see."""
+        return self._reading().generation
+
+    @property
+    def user(self) -> Mapping[str, Any]:
+        """What was attached to that commit."""
+        return self._reading().snapshot.user
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """Metadata fields and their types."""
+        return dict(self._reading().settings.fields)
+
+    @property
+    def legs(self) -> Mapping[str, Leg]:
+        """Posting sets and their settings."""
+        return dict(self._reading().settings.legs)
+
+    def refresh(self) -> int:
+        """See the newest commit; returns its generation. A writer's own commits are seen at once."""
+        with self._lock:
+            self._reading()
+            self._view = self._look()
+            return self._view.generation
+
+    def stats(self) -> dict[str, Any]:
+        """Documents, segments, and for each leg terms, postings, mean length and bytes on disk."""
+        from zipfian.collection.stats import collect
+
+        return collect(self._reading())
+
+    def check(self) -> CheckReport:
+        """Read every byte of every kept commit and compare what must agree."""
+        self._reading()
+        return check(self._directory)
+
+    def close(self) -> None:
+        """Give the write lock back; uncommitted changes are forgotten. Results already returned stay usable."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                if self._store is not None:
+                    self._store.writer.close()
+
+    def __enter__(self) -> Collection:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"generation {self._view.generation}, {len(self._view)} documents"
+        return f"<Collection {str(self._directory)!r}: {state}>"
+
+    def _writing(self) -> Store:
+        self._reading()
+        if self._store is None:
+            raise ReadOnly("this collection is open for reading: Collection.open(path, mode='w')")
+        return self._store
+
+    def _reading(self) -> View:
+        if self._closed:
+            raise InvalidInput("this collection is closed; open it again")
+        return self._view
+
+
+__all__ = ["Collection", "Hit", "Results"]

@@ -1,0 +1,178 @@
+"""Documents as callers hand them in: checked one by one, before anything is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian import limits
+from zipfian.collection.settings import Settings
+from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.index.metadata import FieldType, check_metadata, encode_metadata
+from zipfian.types import Terms
+from zipfian.vocabulary import prune_terms, to_fixed
+from zipfian.vocabulary.quantise import check_weights
+
+KEYS = ("id", "text", "terms", "vector", "metadata")
+
+
+@dataclass(slots=True)
+class Item:
+    """A checked document, ready to be written."""
+
+    id: str
+    text: str | None
+    terms: dict[str, tuple[npt.NDArray[np.int32], npt.NDArray[Any]]]
+    """Ids and stored weights (steps, counts or float32) of each terms leg that has any."""
+    vectors: dict[str, npt.NDArray[np.float32]]
+    metadata: dict[str, Any]
+    nbytes: int
+    clipped: int = 0
+    zeroed: int = 0
+
+
+def check_id(value: Any) -> str:
+    """A usable document id."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"a document id must be a string, not {type(value).__name__} ({value!r})")
+    if not value:
+        raise InvalidInput("a document id must not be empty")
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput(f"the document id {value!r} is not valid Unicode") from None
+    if size > limits.MAX_ID_BYTES:
+        raise LimitExceeded(f"a document id of {size} bytes ({value[:40]!r} ...), the limit is {limits.MAX_ID_BYTES}")
+    return value
+
+
+def check_item(
+    raw: Any, settings: Settings, fields: Mapping[str, FieldType], dims: dict[str, int]
+) -> tuple[Item, Mapping[str, FieldType]]:
+    """A document and the metadata types with it; every complaint names the document."""
+    if not isinstance(raw, Mapping):
+        raise InvalidInput(f"a document must be a mapping with an 'id', not {type(raw).__name__}")
+    if "id" not in raw:
+        raise InvalidInput(f"a document without 'id' (it has {', '.join(map(repr, list(raw)[:8]))})")
+    doc_id = check_id(raw["id"])
+    try:
+        unknown = [key for key in raw if key not in KEYS]
+        if unknown:
+            raise InvalidInput(
+                f"unknown key {unknown[0]!r}; a document has {', '.join(KEYS)}, and other values go into 'metadata'"
+            )
+        text = _check_text(raw.get("text"))
+        metadata, fields = check_metadata(_mapping(raw.get("metadata"), "metadata"), fields)
+        size = len(encode_metadata(metadata))
+        item = Item(doc_id, text, {}, _check_vectors(raw.get("vector"), dims), metadata, 0)
+        for leg, terms in _mapping(raw.get("terms"), "terms").items():
+            _add_terms(item, leg, terms, settings)
+    except (InvalidInput, LimitExceeded) as e:
+        raise type(e)(f"document {doc_id!r}: {e}") from None
+    item.nbytes = 200 + len(doc_id) + size + 6 * len(text or "")
+    item.nbytes += sum(ids.nbytes + w.nbytes for ids, w in item.terms.values())
+    item.nbytes += sum(v.nbytes for v in item.vectors.values())
+    return item, fields
+
+
+def check_terms(value: Any, n_terms: int) -> Terms:
+    """`Terms`, a pair (ids, weights) or a mapping id -> weight, as checked `Terms`."""
+    if isinstance(value, Mapping):
+        pairs = sorted(value.items())
+        raw_ids: Any = [t for t, _ in pairs]
+        raw_weights: Any = [w for _, w in pairs]
+    elif isinstance(value, Terms):
+        raw_ids, raw_weights = value.ids, value.weights
+    elif isinstance(value, (tuple, list)) and len(value) == 2:
+        raw_ids, raw_weights = value
+    else:
+        raise InvalidInput(f"terms must be Terms, (ids, weights) or a mapping, not {type(value).__name__}")
+    try:
+        ids, weights = np.asarray(raw_ids), np.asarray(raw_weights)
+    except ValueError:
+        raise InvalidInput("term ids and weights must be plain sequences of numbers") from None
+    if ids.ndim != 1 or ids.shape != weights.shape:
+        raise InvalidInput(f"{ids.shape} term ids do not go with {weights.shape} weights")
+    if len(ids) == 0:
+        return Terms(np.empty(0, np.int32), np.empty(0, np.float32))
+    if ids.dtype.kind not in "iu":
+        raise InvalidInput(f"term ids must be whole numbers, not {ids.dtype}")
+    if len(ids) > limits.MAX_DOCUMENT_TERMS:
+        raise LimitExceeded(f"{len(ids)} terms, the limit is {limits.MAX_DOCUMENT_TERMS}")
+    if int(ids.min()) < 0 or int(ids.max()) >= n_terms:
+        raise InvalidInput(f"term ids must lie in 0 .. {n_terms - 1}; found {int(ids.min())} .. {int(ids.max())}")
+    if np.any(ids[1:] <= ids[:-1]):
+        raise InvalidInput("term ids must ascend without duplicates")
+    check_weights(weights)
+    if float(weights.min()) <= 0.0:
+        raise InvalidInput("weights must be above 0: leave a term out instead of giving it weight 0")
+    return Terms(ids.astype(np.int32), weights.astype(np.float32))
+
+
+def _add_terms(item: Item, leg_name: Any, value: Any, settings: Settings) -> None:
+    leg = settings.leg(leg_name)
+    if leg.kind != "terms":
+        raise InvalidInput(f"leg {leg_name!r} takes its terms from the text; do not give any")
+    try:
+        terms = prune_terms(check_terms(value, leg.n_terms), leg.pruning)
+        stored: npt.NDArray[Any] = terms.weights
+        if leg.tf == "fixed":
+            fixed = to_fixed(terms.weights, leg.scale)
+            item.clipped += fixed.clipped
+            item.zeroed += fixed.zeroed
+            stored = fixed.steps
+        elif leg.tf == "count":
+            if np.any(terms.weights != np.rint(terms.weights)) or (len(terms) and terms.weights.max() >= 2**24):
+                raise InvalidInput(f"this leg stores counts: weights must be whole numbers below {2**24}")
+            stored = terms.weights.astype(np.uint32)
+    except (InvalidInput, LimitExceeded) as e:
+        raise type(e)(f"leg {leg_name!r}: {e}") from None
+    keep = stored > 0
+    item.terms[leg_name] = (terms.ids[keep], stored[keep])
+
+
+def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{what} must be a mapping, not {type(value).__name__}")
+    return value
+
+
+def _check_text(text: Any) -> str | None:
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise InvalidInput(f"text must be a string, not {type(text).__name__}")
+    if len(text) > limits.MAX_TEXT_CHARS:
+        raise LimitExceeded(f"a text of {len(text):,} characters, the limit is {limits.MAX_TEXT_CHARS:,}: split it")
+    try:
+        text.encode()
+    except UnicodeEncodeError as e:
+        raise InvalidInput(f"the text is not valid Unicode (character {e.start})") from None
+    return text
+
+
+def _check_vectors(value: Any, dims: dict[str, int]) -> dict[str, npt.NDArray[np.float32]]:
+    """One vector, or several by name; `dims` learns the dimension of each name and keeps to it."""
+    if value is None:
+        return {}
+    named = value if isinstance(value, Mapping) else {"default": value}
+    out: dict[str, npt.NDArray[np.float32]] = {}
+    for name, raw in named.items():
+        try:
+            vector = np.asarray(raw, np.float32)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"vector {name!r} must be a sequence of numbers") from None
+        if vector.ndim != 1 or not 1 <= len(vector) <= limits.MAX_VECTOR_DIM:
+            raise InvalidInput(f"vector {name!r} must have 1 to {limits.MAX_VECTOR_DIM} numbers, not shape {vector.shape}")
+        if not np.isfinite(vector).all():
+            raise InvalidInput(f"vector {name!r} holds a number that is not finite")
+        if len(vector) != dims.setdefault(str(name), len(vector)):
+            raise InvalidInput(f"vector {name!r} has {len(vector)} numbers where others have {dims[str(name)]}")
+        out[str(name)] = vector
+    return out

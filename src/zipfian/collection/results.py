@@ -1,0 +1,87 @@
+"""What a search returns. Everything in it belongs to the snapshot it was made on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from zipfian.explain.highlight import Snippet
+from zipfian.types import Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class LegHit:
+    """How one leg saw a hit."""
+
+    rank: int
+    """1 for its best document."""
+    score: float
+    share: float
+    """Part of the final score that came from this leg."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A stored document."""
+
+    id: str
+    text: str | None
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that was found. Text and metadata are read from the snapshot when first asked for."""
+
+    id: str
+    score: float
+    rank: int
+    legs: Mapping[str, LegHit]
+    number: int = field(repr=False)
+    _load: Callable[[], Document] = field(repr=False, compare=False)
+
+    @property
+    def text(self) -> str | None:
+        return self._load().text
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return self._load().metadata
+
+
+@dataclass(frozen=True)
+class Results(Sequence[Hit]):
+    """Hits, best first, and how they were found."""
+
+    hits: tuple[Hit, ...]
+    query: Any
+    generation: int
+    """The commit that was searched."""
+    settings: Mapping[str, Any]
+    """Leg, scoring, k and filter of this search."""
+    timings: Mapping[str, float]
+    """Seconds: prepare (query to terms), filter, search, total."""
+    _explain: Callable[[int], Explanation] = field(repr=False, compare=False)
+    _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def explain(self, hit: Hit) -> Explanation:
+        """The hit's score as a tree whose parts sum to it, from the same snapshot and settings."""
+        return self._explain(hit.number)
+
+    def highlight(self, hit: Hit, **options: Any) -> list[Snippet]:
+        """The best passages of the hit's text with the matching words marked; options of `explain.highlight`."""
+        return self._highlight(hit.number, options)

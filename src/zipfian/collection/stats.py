@@ -1,0 +1,47 @@
+"""Numbers about a collection, for people and for `--json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zipfian.collection.view import View
+
+
+def collect(view: View) -> dict[str, Any]:
+    """What the snapshot holds and what it costs on disk."""
+    segments = view.snapshot.segments
+    files: dict[str, int] = {}
+    for segment in segments:
+        for role, ref in segment.entry.files.items():
+            files[role] = files.get(role, 0) + ref.size
+    n_live = sum(s.n_live for s in segments)
+    legs: dict[str, Any] = {}
+    for name, leg in view.settings.legs.items():
+        searcher = view.searcher(name)
+        statistics = searcher.statistics()
+        spec = leg.write_spec
+        legs[name] = {
+            "kind": leg.kind,
+            "scoring": leg.scoring.to_json(),
+            "terms": max((p[2].n_terms for p in statistics.parts), default=0)
+            if len(statistics.parts) < 2
+            else len(statistics.vocabulary[0]),
+            "postings": statistics.n_postings,
+            "mean_length": statistics.mean_length * spec.unit,
+            "bytes": files.get(f"leg:{name}", 0),
+            "bytes_per_document": files.get(f"leg:{name}", 0) / n_live if n_live else 0.0,
+            "cached_bytes": searcher.cache_nbytes,
+        }
+    counters = view.snapshot.manifest.counters
+    return {
+        "generation": view.generation,
+        "documents": n_live,
+        "deleted": sum(s.n_docs for s in segments) - n_live,
+        "segments": len(segments),
+        "bytes": sum(files.values()),
+        "files": dict(sorted(files.items())),
+        "legs": legs,
+        "fields": dict(view.settings.fields),
+        "weights_clipped": counters.get("clipped", 0),
+        "weights_rounded_to_zero": counters.get("zeroed", 0),
+    }

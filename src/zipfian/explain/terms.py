@@ -1,0 +1,76 @@
+"""A leg's score, term by term, down to where each term stands in the text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from zipfian.retrieve.scoring import BM25, Scoring, TfIdf
+from zipfian.retrieve.searcher import LegSearcher, Query
+from zipfian.retrieve.statistics import Term
+from zipfian.types import Explanation
+
+Evidence = Callable[[list[Term]], Mapping[Term, tuple[Mapping[str, Any], ...]]]
+"""Where terms stand in the document, on request: spans of a text, later patches of an image."""
+
+MAX_EVIDENCE = 100
+"""Places listed for one term; the rest is counted."""
+
+
+def explain_leg(searcher: LegSearcher, query: Query, doc: int, evidence: Evidence | None = None) -> Explanation:
+    """The score of one document in one leg. The parts, added in order, give it to the last bit."""
+    parts, tf = searcher.contributions(query, doc)
+    matched = [j for j in range(len(query.terms)) if tf[j] > 0.0]
+    places = evidence([query.terms[j] for j in matched]) if evidence else {}
+    norm = float(searcher.norms(query.scoring)[doc]) if len(query.terms) else 0.0
+    stats = searcher.statistics(str(query.scoring.phi))
+    nodes: list[Explanation] = []
+    total = 0.0
+    for j in matched:
+        total += float(parts[j])
+        details: dict[str, Any] = {
+            "tf": float(tf[j]),
+            "df": int(query.df[j]),
+            "idf": float(query.idf[j]),
+            "query_weight": float(query.given[j]),
+            "norm": norm,
+        }
+        found = places.get(query.terms[j], ())
+        if len(found) > MAX_EVIDENCE:
+            details["more_places"] = len(found) - MAX_EVIDENCE
+        nodes.append(Explanation(float(parts[j]), str(query.terms[j]), (), details, tuple(found[:MAX_EVIDENCE])))
+    about: dict[str, Any] = {"N": stats.n_live}
+    if isinstance(query.scoring, BM25) and stats.parts:
+        unit = stats.parts[0][2].spec
+        scale = unit.unit if unit.phi == stats.phi else 1.0
+        about["length"] = int(stats.lengths[0][doc]) * scale
+        about["mean_length"] = stats.mean_length * scale
+    return Explanation(total, f"{searcher.name}: {describe(query.scoring)}", tuple(nodes), about)
+
+
+def compare(a: Explanation, b: Explanation, id_a: str, id_b: str) -> Explanation:
+    """Which terms put A above B: for each term the difference of its contributions, largest first."""
+    left = {part.label: part.value for part in a.parts}
+    right = {part.label: part.value for part in b.parts}
+    rows = [(left.get(t, 0.0) - right.get(t, 0.0), t) for t in dict.fromkeys([*left, *right])]
+    rows.sort(key=lambda row: (-abs(row[0]), row[1]))
+    nodes = tuple(
+        Explanation(diff, term, (), {id_a: left.get(term, 0.0), id_b: right.get(term, 0.0)}) for diff, term in rows
+    )
+    value = math.fsum(node.value for node in nodes)
+    if value == 0.0:
+        label = f"{id_a!r} and {id_b!r} score the same"
+    else:
+        first, second = (id_a, id_b) if value > 0.0 else (id_b, id_a)
+        label = f"{first!r} scores above {second!r}"
+    return Explanation(value, label, nodes, {id_a: a.value, id_b: b.value})
+
+
+def describe(scoring: Scoring) -> str:
+    """A formula in one line."""
+    phi = "" if scoring.phi == "identity" else f", phi={scoring.phi}"
+    if isinstance(scoring, BM25):
+        variant = "" if scoring.variant == "zipfian" else f", {scoring.variant}"
+        return f"BM25(k1={scoring.k1:g}, b={scoring.b:g}{variant}{phi})"
+    return f"{'TfIdf' if isinstance(scoring, TfIdf) else 'Dot'}({phi.removeprefix(', ')})"

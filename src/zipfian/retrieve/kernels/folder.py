@@ -1,0 +1,84 @@
+"""Where compiled kernels are kept between processes: a folder that only this user can write to.
+
+numba's cache files are pickles, so whoever can write them can run code in every later search. They therefore never lie
+beside the sources or in a shared place, and a folder that is not ours alone is refused. The folder's name is a hash of
+all that the machine code depends on: numba itself looks at one source file only, and would keep a kernel whose callee
+in another file has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+OVERRIDE = "ZIPFIAN_CACHE_DIR"
+"""Environment variable naming another root for zipfian's caches."""
+
+_IGNORED = frozenset({"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_DEBUG_CACHE", "NUMBA_THREADING_LAYER"})
+
+
+class Unusable(Exception):
+    """No private folder for compiled kernels; the message says why."""
+
+
+def root() -> Path:
+    """The user's cache folder for zipfian."""
+    chosen = os.environ.get(OVERRIDE)
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else _home() / "AppData" / "Local") / "zipfian" / "cache"
+    xdg = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(xdg) if os.path.isabs(xdg) else _home() / ".cache") / "zipfian"
+
+
+def fingerprint(sources: Iterable[Path], versions: Iterable[str]) -> str:
+    """A hash of everything machine code depends on: sources, versions, processor, numba's own settings."""
+    settings = (f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("NUMBA_") and k not in _IGNORED)
+    known = hashlib.blake2b(digest_size=16)
+    for text in (*versions, sys.version, sys.platform, *settings):
+        known.update(text.encode() + b"\0")
+    try:
+        for path in sorted(sources):
+            known.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    except OSError as error:
+        raise Unusable(f"the kernel sources cannot be read ({error})") from error
+    return known.hexdigest()
+
+
+def prepare(name: str) -> Path:
+    """Make, check and return the private folder `name`; `Unusable` where there can be none."""
+    try:
+        top = root()
+        top.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kernels = top / "kernels"
+        for path in (kernels, kernels / name):
+            path.mkdir(mode=0o700, exist_ok=True)
+            _check_private(path)
+        tempfile.TemporaryFile(dir=kernels / name).close()
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
+        raise Unusable(str(error)) from error
+    return kernels / name
+
+
+def _home() -> Path:
+    return Path.home()
+
+
+def _check_private(path: Path) -> None:
+    """A real folder, ours, that nobody else may write to."""
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise Unusable(f"{path} is not a folder")
+    if sys.platform == "win32":
+        return  # profiles are private by their access lists
+    if found.st_uid != os.geteuid():
+        raise Unusable(f"{path} belongs to another user")
+    if found.st_mode & 0o022:
+        raise Unusable(f"{path} can be written by other users; run: chmod 700 {path}")

@@ -1,0 +1,149 @@
+"""N, df and lengths of one leg over all segments of a snapshot.
+
+Everything is an integer sum over segments, so a collection built in any number of steps has the statistics, and hence
+the scores, of one built at once. Vocabulary pruning is applied here: a dropped term takes its share out of every
+document's length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import FingerprintMismatch
+from zipfian.index.leg import LegReader
+from zipfian.index.lengths import exact_sum, posting_lengths
+from zipfian.index.segment import SegmentReader
+from zipfian.vocabulary.pruning import Pruning, dropped_terms
+
+Term = str | int
+Ints = npt.NDArray[np.int64]
+
+
+class LegStatistics:
+    """Statistics of one leg. Documents are numbered through all segments, deleted ones keep their number."""
+
+    def __init__(self, name: str, segments: Sequence[SegmentReader], phi: str, pruning: Pruning) -> None:
+        self.name = name
+        self.phi = phi
+        self.pruning = pruning
+        self.bases = np.concatenate([[0], np.cumsum([s.n_docs for s in segments])]).astype(np.int64)
+        """Number of the first document of each segment, and of all documents."""
+        self.parts: tuple[tuple[int, SegmentReader, LegReader], ...] = tuple(
+            (int(base), s, s.legs[name]) for base, s in zip(self.bases, segments, strict=False) if name in s.legs
+        )
+        self.n_docs = int(self.bases[-1])
+        self.n_live = sum(s.n_live for s in segments)
+        self.n_postings = sum(leg.n_postings for _, _, leg in self.parts)
+        specs = {(leg.spec.tf, leg.spec.scale) for _, _, leg in self.parts}
+        if len(specs) > 1:
+            raise FingerprintMismatch(f"segments store the weights of leg {name!r} in different ways: {sorted(specs)}")
+        self._df: tuple[Ints, ...] = tuple(s.df_live(name) for _, s, _ in self.parts)
+
+    def weights(self, tf: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Stored term frequencies as weights."""
+        spec = self.parts[0][2].spec
+        if spec.tf == "fixed":
+            return (tf.astype(np.float64) / spec.scale).astype(np.float32)
+        return tf.astype(np.float32)
+
+    def df(self, term: Term) -> int:
+        """Live documents that have a term; 0 for a term that pruning dropped."""
+        if term in self.dropped:
+            return 0
+        total = 0
+        for (_, _, leg), df in zip(self.parts, self._df, strict=True):
+            at = leg.lookup(term)
+            total += int(df[at]) if at >= 0 else 0
+        return total
+
+    def postings(self, term: Term, compiled: bool = True) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Live documents of a term, ascending, and its weights in them."""
+        docs: list[npt.NDArray[np.int32]] = []
+        weights: list[npt.NDArray[np.float32]] = []
+        for base, segment, leg in self.parts:
+            at = leg.lookup(term)
+            if at < 0:
+                continue
+            found, tf = leg.postings(at, compiled)
+            if segment.n_live < segment.n_docs:
+                live = segment.live[found]
+                found, tf = found[live], tf[live]
+            docs.append(found + np.int32(base))
+            weights.append(self.weights(tf))
+        if len(docs) == 1:
+            return docs[0], weights[0]
+        empty = np.empty(0, np.int32), np.empty(0, np.float32)
+        return np.concatenate([empty[0], *docs]), np.concatenate([empty[1], *weights])
+
+    @cached_property
+    def vocabulary(self) -> tuple[list[Term], Ints]:
+        """All terms with live documents, ascending, and their df; pruned ones included."""
+        total: dict[Term, int] = {}
+        for (_, _, leg), df in zip(self.parts, self._df, strict=True):
+            for at in np.flatnonzero(df).tolist():
+                term = leg.term(at)
+                total[term] = total.get(term, 0) + int(df[at])
+        terms = sorted(total)  # type: ignore[type-var]  # all of one kind; code points sort as UTF-8 does
+        return terms, np.array([total[t] for t in terms], np.int64)
+
+    @cached_property
+    def dropped(self) -> frozenset[Term]:
+        """Terms left out of the collection by their document frequency."""
+        if not self.pruning.prunes_vocabulary:
+            return frozenset()
+        terms, df = self.vocabulary
+        return frozenset(terms[i] for i in dropped_terms(df, self.n_live, self.pruning).tolist())
+
+    @cached_property
+    def lengths(self) -> tuple[Ints, int]:
+        """Length of every document in the leg's units, and the sum over live ones."""
+        lengths = np.zeros(self.n_docs, np.int64)
+        total = 0
+        for base, segment, leg in self.parts:
+            if leg.spec.phi == self.phi:
+                lengths[base : base + segment.n_docs] = leg.lengths
+                total += segment.total_length_live(self.name)
+            else:
+                own = self._scan_lengths(leg)
+                lengths[base : base + segment.n_docs] = own
+                total += exact_sum(own[segment.live])
+        for term in self.dropped:
+            docs, weights = self._stored(term)
+            share = posting_lengths(weights, *self._how())
+            lengths[docs] -= share
+            total -= exact_sum(share)
+        return lengths, total
+
+    @property
+    def mean_length(self) -> float:
+        """Mean length of the live documents, in the leg's units."""
+        return self.lengths[1] / self.n_live if self.n_live else 0.0
+
+    def _how(self) -> tuple[Any, float, str]:
+        spec = self.parts[0][2].spec
+        return spec.tf, spec.scale, self.phi
+
+    def _stored(self, term: Term) -> tuple[Ints, npt.NDArray[Any]]:
+        """Live documents of a term and its stored frequencies."""
+        docs: list[npt.NDArray[Any]] = [np.empty(0, np.int64)]
+        stored: list[npt.NDArray[Any]] = []
+        for base, segment, leg in self.parts:
+            at = leg.lookup(term)
+            if at >= 0:
+                found, tf = leg.postings(at)
+                live = segment.live[found]
+                docs.append(found[live].astype(np.int64) + base)
+                stored.append(tf[live])
+        return np.concatenate(docs), np.concatenate(stored)
+
+    def _scan_lengths(self, leg: LegReader) -> Ints:
+        """Lengths under another phi than the stored one: one pass over the leg's postings."""
+        out = np.zeros(leg.n_docs, np.int64)
+        for _, _, docs, tf in leg.scan():
+            np.add.at(out, docs, posting_lengths(tf, *self._how()))
+        return out

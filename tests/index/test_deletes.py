@@ -1,0 +1,139 @@
+"""Deletes: the statistics without the deleted documents, in any number of steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.index.doubles import MemoryDirectory
+from tests.index.legs import SPECS, as_rows, from_rows, random_leg, segment_batch
+from zipfian.errors import IndexCorrupt, InvalidInput
+from zipfian.index.container import SectionFile, SectionWriter
+from zipfian.index.deletes import Deletes, LegDeletes, read_deletes, write_deletes
+from zipfian.index.segment import SegmentReader, delete_documents, write_segment
+
+LEGS = {"words": ("count", True), "latent": ("fixed", False), "root": ("sqrt", False), "float": ("float32", False)}
+
+
+def segment(directory, seed=1, n=60):
+    legs = {
+        name: random_leg(seed + i, n, 25, 5, "fixed" if kind == "sqrt" else kind, words)
+        for i, (name, (kind, words)) in enumerate(LEGS.items())
+    }
+    specs = {name: SPECS[kind] for name, (kind, _) in LEGS.items()}
+    entry = write_segment(directory, "s1", segment_batch([f"d{i}" for i in range(n)], legs), specs, {})
+    return SegmentReader(directory, entry), legs, specs
+
+
+@settings(max_examples=25)
+@given(st.lists(st.lists(st.integers(0, 59), max_size=25), min_size=1, max_size=4))
+def test_statistics_are_those_of_the_documents_that_are_left(steps):
+    directory = MemoryDirectory()
+    reader, legs, specs = segment(directory)
+    for docs in steps:
+        reader = SegmentReader(directory, delete_documents(directory, reader, np.array(docs, np.int64)))
+    gone = {d for docs in steps for d in docs}
+    assert reader.n_live == 60 - len(gone)
+    assert np.flatnonzero(~reader.live).tolist() == sorted(gone)
+    rebuilt_directory = MemoryDirectory()
+    left = {
+        name: from_rows([row for d, row in enumerate(as_rows(leg)) if d not in gone], leg) for name, leg in legs.items()
+    }
+    ids = [f"d{i}" for i in range(60) if i not in gone]
+    rebuilt = SegmentReader(
+        rebuilt_directory, write_segment(rebuilt_directory, "s1", segment_batch(ids, left), specs, {})
+    )
+    for name in LEGS:
+        assert reader.total_length_live(name) == rebuilt.legs[name].total_length
+        live = {reader.legs[name].term(i): n for i, n in enumerate(reader.df_live(name).tolist()) if n}
+        assert live == {rebuilt.legs[name].term(i): n for i, n in enumerate(rebuilt.legs[name].df.tolist())}
+    for i in range(60):
+        assert reader.find(f"d{i}") == (-1 if i in gone else i)
+
+
+def test_deleting_again_changes_nothing():
+    directory = MemoryDirectory()
+    reader, _, _ = segment(directory)
+    entry = delete_documents(directory, reader, np.array([3, 5]))
+    again = SegmentReader(directory, entry)
+    assert delete_documents(directory, again, np.array([5, 3, 3])) is again.entry
+    assert delete_documents(directory, again, np.array([], np.int64)) is again.entry
+
+
+def test_documents_out_of_range():
+    directory = MemoryDirectory()
+    reader, _, _ = segment(directory)
+    for bad in (-1, 60):
+        with pytest.raises(InvalidInput, match="out of range"):
+            delete_documents(directory, reader, np.array([bad]))
+
+
+def test_a_delete_reads_few_bytes_of_the_postings():
+    """It goes through the forward index; posting lists are not touched."""
+    directory = MemoryDirectory()
+    reader, _, _ = segment(directory)
+    reader.deletes.plus(np.array([1, 2]), reader.legs)
+    assert "blocks" not in vars(reader.legs["words"])
+
+
+def forged(n_deleted=2, terms=(0, 1), counts=(1, 1), length=3, listed=None):
+    directory = MemoryDirectory()
+    deletes = Deletes(np.arange(60) < 2, {"words": LegDeletes(np.array(terms), np.array(counts), 3)})
+    good = SectionFile.open(directory, write_deletes(directory, "a.del", deletes), "del")
+    meta = {**good.meta, "n_deleted": n_deleted}
+    meta["legs"] = [{**meta["legs"][0], "length": length}] if listed is None else listed
+    with SectionWriter(directory, "b.del", "del", meta) as file:
+        for name in good.names:
+            file.add(name, good.array(name))
+        file.close()
+    return directory
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_deleted": 3},
+        {"n_deleted": -1},
+        {"terms": (1, 0)},
+        {"terms": (1, 1)},
+        {"counts": (0, 1)},
+        {"counts": (3, 1)},
+        {"length": -1},
+        {"length": "x"},
+        {"listed": 3},
+        {"listed": [{}]},
+        {"listed": [{"name": "words", "terms": 5, "length": 1}]},
+    ],
+)
+def test_forged_files_with_sound_checksums_are_errors(change):
+    assert read_deletes(forged(), "b.del").count == 2
+    with pytest.raises(IndexCorrupt):
+        read_deletes(forged(**change), "b.del")
+
+
+def test_deletes_that_do_not_belong_to_the_segment():
+    directory = MemoryDirectory()
+    reader, _, _ = segment(directory)
+    share = LegDeletes(np.array([0]), np.array([1]), 1)
+    flags = np.arange(60) < 1
+    all_legs = dict.fromkeys(LEGS, share)
+    wrong = {
+        "fewer documents": Deletes(flags[:50], all_legs),
+        "a leg not counted": Deletes(flags, {"words": share}),
+        "a term that is not there": Deletes(flags, {**all_legs, "words": LegDeletes(np.array([99]), np.array([1]), 1)}),
+    }
+    for i, deletes in enumerate(wrong.values()):
+        ref = write_deletes(directory, f"x{i}.del", deletes)
+        with pytest.raises(IndexCorrupt):
+            SegmentReader(directory, reader.entry.with_file("del", ref))
+    rare = int(np.argmin(reader.legs["words"].df))
+    n = int(reader.legs["words"].df[rare]) + 1
+    too_many = Deletes(np.arange(60) < n, {**all_legs, "words": LegDeletes(np.array([rare]), np.array([n]), 10**9)})
+    ref = write_deletes(directory, "y.del", too_many)
+    damaged = SegmentReader(directory, reader.entry.with_file("del", ref))
+    with pytest.raises(IndexCorrupt, match="takes away more"):
+        damaged.df_live("words")
+    with pytest.raises(IndexCorrupt, match="takes away more"):
+        damaged.total_length_live("words")
