@@ -5,6 +5,9 @@ A message says what was wrong, the value received, and what to do next.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 
 class ZipfianError(Exception):
     """Root of all errors raised on purpose by zipfian."""
@@ -24,6 +27,25 @@ class MissingExtra(ZipfianError, ImportError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs the optional extra '{extra}': pip install 'zipfian[{extra}]'")
         self.extra = extra
+
+
+class WeightsNotFound(ZipfianError, FileNotFoundError):
+    """No source has a model's weights; the message lists what was tried."""
+
+    def __init__(self, model: str, file: str, sha256: str, tried: Sequence[str]) -> None:
+        self.tried = tuple(tried)
+        super().__init__(
+            f"{model}: no source has {file} (sha256 {sha256}). Tried: {'; '.join(tried) or 'the cache only'}. "
+            f"Copy the file to this machine and run: zipfian weights get {model} --from FILE"
+        )
+
+
+class WeightsCorrupt(ZipfianError, RuntimeError):
+    """A weight file whose content is not the pinned one; it is never used."""
+
+    def __init__(self, file: Path, sha256: str) -> None:
+        super().__init__(f"{file}: its sha256 is not {sha256}. Run 'zipfian weights get' to fetch it again")
+        self.file = file
 
 
 class IndexNotFound(ZipfianError, FileNotFoundError):

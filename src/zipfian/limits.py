@@ -50,6 +50,9 @@ MAX_QUERY_CHARS = 1_000_000
 MAX_K = 1_000_000
 """Hits that one search may ask for."""
 
+MAX_BATCH_HITS = 2**28
+"""Queries x k of one batch: 4 GiB of ids and scores."""
+
 MAX_FILTER_DEPTH = 32
 """Nesting of and / or / not in a filter."""
 
@@ -61,6 +64,9 @@ MAX_FILTER_VALUES = 10_000
 
 MAX_VECTOR_DIM = 65_536
 """Components of a pooled vector."""
+
+MAX_VECTORS = 32
+"""Kinds of pooled vectors of one collection."""
 
 MAX_SEGMENTS = 10_000
 """Segments a manifest may name."""
@@ -94,3 +100,6 @@ MAX_SNIPPETS = 1_000
 
 MAX_PHI_WEIGHT = 2.0**22
 """Largest phi(weight): a document of MAX_DOCUMENT_TERMS such weights still has a fixed-point length below 2**63."""
+
+MAX_SAE_TERMS = 1_000_000
+"""Terms of a sparse autoencoder."""

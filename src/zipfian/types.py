@@ -43,6 +43,25 @@ class Token:
     end: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """One item after a frozen encoder's pass: what each of its tokens (word pieces, image patches) became.
+
+    Only tokens that may yield terms are here: no padding, no special tokens, no task prefix.
+    """
+
+    vectors: FloatArray
+    """(tokens, dim): hidden states."""
+    places: IntArray
+    """(tokens, 2): characters [start, end) of the text, or (row, column) of the image grid."""
+    pieces: IntArray
+    """(tokens,): word-piece ids; -1 for image patches."""
+    pooled: FloatArray
+    """(pooled_dim,): one vector for the whole item, of length 1 where the encoder normalises."""
+    grid: tuple[int, int] | None = None
+    """Rows and columns of the patch grid of an image."""
+
+
 @dataclass(frozen=True, slots=True)
 class LegBatch:
     """The postings of one leg for n documents, by document (CSR), ready to be written.

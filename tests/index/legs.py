@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from zipfian.index.leg import LegWriteSpec
@@ -16,6 +17,12 @@ SPECS = {
     "float32": LegWriteSpec("float32"),
     "sqrt": LegWriteSpec("fixed", 100.0, "sqrt"),
 }
+
+
+def few(n: int) -> settings:
+    """Fewer examples for a costly property, except in a soak run."""
+    usual = settings.default.max_examples if settings.default else 100
+    return settings(max_examples=n if usual <= 100 else usual)
 
 
 def random_leg(seed: int, n_docs: int, n_terms: int, mean: float, kind: str = "fixed", words: bool = False) -> LegBatch:

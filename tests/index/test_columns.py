@@ -153,6 +153,8 @@ def test_selecting_and_joining_columns(case, data):
     joined = saved(join_columns([(None, 2), *parts, (None, 1)])).column("f")
     kept = [r for r, k in zip(rows, keep, strict=True) if k]
     assert decoded(joined) == [None, None, *expected(kept), None]
+    if joined.starts is None:
+        assert not joined.values[~joined.present].any()
     if joined.words is not None:
         used = {w for v in kept if v is not None for w in (v if isinstance(v, list) else [v])}
         assert [joined.words.term(i) for i in range(len(joined.words))] == sorted(used)

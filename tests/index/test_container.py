@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tests.index.doubles import FaultyDirectory, MemoryDirectory, fail_once
 
+from tests.index.doubles import FaultyDirectory, MemoryDirectory, fail_once
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput
 from zipfian.index._layout import BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer
 from zipfian.index.container import FileGone, SectionFile, SectionWriter

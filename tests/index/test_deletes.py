@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
-from tests.index.legs import SPECS, as_rows, from_rows, random_leg, segment_batch
+from tests.index.legs import SPECS, as_rows, few, from_rows, random_leg, segment_batch
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.deletes import Deletes, LegDeletes, read_deletes, write_deletes
@@ -27,7 +27,7 @@ def segment(directory, seed=1, n=60):
     return SegmentReader(directory, entry), legs, specs
 
 
-@settings(max_examples=25)
+@few(40)
 @given(st.lists(st.lists(st.integers(0, 59), max_size=25), min_size=1, max_size=4))
 def test_statistics_are_those_of_the_documents_that_are_left(steps):
     directory = MemoryDirectory()

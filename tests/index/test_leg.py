@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
-from tests.index.legs import SPECS, as_rows, legs, random_leg
+from tests.index.legs import SPECS, as_rows, few, legs, random_leg
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index import forward as forward_module
 from zipfian.index import postings as postings_module
@@ -63,7 +63,7 @@ def test_every_way_of_reading_gives_what_was_written(leg):
     assert reader.total_length == sum(lengths.tolist())
 
 
-@settings(max_examples=40)
+@few(40)
 @given(legs())
 def test_compiled_and_numpy_decoders_agree_bit_for_bit(leg):
     reader = written(*leg)
@@ -266,7 +266,7 @@ def test_forged_weights_are_errors():
         use(rewritten(good, {"postings": lambda s: s * np.uint64(0)}))
 
 
-@settings(max_examples=60)
+@few(60)
 @given(st.sampled_from(["postings", "forward", "block_first", "terms", "term_offsets"]), st.data())
 def test_random_forgeries_never_crash(section, data):
     good = written(random_leg(5, 120, 20, 4, "count", words=True), SPECS["count"])

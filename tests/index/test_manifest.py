@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.index.doubles import MemoryDirectory
 
+from tests.index.doubles import MemoryDirectory
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput
 from zipfian.index._layout import FileRef
 from zipfian.index.container import FileGone

@@ -6,11 +6,11 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
-from tests.index.legs import SPECS, as_rows, from_rows, random_leg, segment_batch
+from tests.index.legs import SPECS, as_rows, few, from_rows, random_leg, segment_batch
 from zipfian.errors import InvalidInput
 from zipfian.index import merge as merge_module
 from zipfian.index.merge import merge_segments
@@ -97,7 +97,7 @@ def assert_same(merged, built):
             assert a.words.all_raw() == b.words.all_raw()
 
 
-@settings(max_examples=20)
+@few(60)
 @given(
     st.lists(st.tuples(st.integers(0, 90), st.lists(st.integers(0, 1000), max_size=30)), min_size=1, max_size=4),
     st.integers(0, 50),

@@ -1,7 +1,8 @@
 """The process that gets killed: `python -m tests.reliability.child FOLDER SEED`.
 
 It continues where the last commit left off and tells what it does on standard output: `ready N` once the collection is
-open at commit N, `begin N` before the work of a commit, `done N` when `commit` has returned. It never ends by itself.
+open at commit N, `begin N` before the work of a commit, `commit N` before it is committed, `done N` when `commit` has
+returned. It never ends by itself.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ def main(folder: str, seed: int) -> None:
         say("begin", n)
         for action in todo:
             store.run(action)
+        say("commit", n)
         store.commit(n)
         say("done", n)
 

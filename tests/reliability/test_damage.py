@@ -93,7 +93,8 @@ def cuts(sound: dict[str, bytes]) -> Damaged:
 def flips(sound: dict[str, bytes]) -> Damaged:
     rng = random.Random(3)
     ends_done: set[str] = set()
-    for name, data in sorted(sound.items(), reverse=True):  # the newest manifest first
+    current = {newest(sound)} | read_manifest(MemoryDirectory(sound), generations_in(sound)[-1]).files()
+    for name, data in sorted(sound.items(), key=lambda item: (item[0] not in current, item[0])):
         bits = {rng.randrange(8 * len(data)) for _ in range(FLIPS)}
         kind = name.rpartition(".")[2]
         if kind not in ends_done:  # every bit of header and footer, for one file of each kind

@@ -36,11 +36,11 @@ def start(folder: Path, seed: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment)
 
 
-def kill_once(folder: Path, seed: int, rng: random.Random, pace: list[float]) -> list[str]:
+def kill_once(folder: Path, seed: int, rng: random.Random, pace: dict[str, float]) -> list[str]:
     """Start a child, kill it somewhere, and return what it said until then.
 
     Moments are chosen by what the child does, not by the clock, so that a slow machine tests the same things. `pace`
-    holds the seconds that recent commits took.
+    holds the seconds that it recently took from each of its messages to the end of the commit.
     """
     with start(folder, seed) as child:
         assert child.stdout is not None
@@ -48,15 +48,16 @@ def kill_once(folder: Path, seed: int, rng: random.Random, pace: list[float]) ->
         if rng.random() < 0.2:  # while it starts, opens, or collects what the one before left
             time.sleep(rng.uniform(0.05, 0.4))
         else:
-            wanted, began = rng.randint(1, 4), 0.0
+            stage, wanted = rng.choice(["begin", "commit"]), rng.randint(1, 4)
+            at: dict[str, float] = {}
             while wanted and (line := child.stdout.readline()):
                 said.append(line)
-                wanted -= line.startswith("begin")
-                if line.startswith("done"):
-                    pace.append(time.monotonic() - began)
-                began = time.monotonic()
-            del pace[:-5]
-            time.sleep(rng.uniform(0.0, 1.3 * sum(pace) / len(pace)))
+                verb = line.split()[0]
+                at[verb] = time.monotonic()
+                wanted -= verb == stage
+                if verb == "done":
+                    pace.update((earlier, at[verb] - at[earlier]) for earlier in ("begin", "commit"))
+            time.sleep(rng.uniform(0.0, 1.2 * pace[stage]))
         child.send_signal(signal.SIGKILL)
         said += child.stdout.readlines()
         child.wait()
@@ -85,7 +86,7 @@ def run_lane(folder: Path, seed: int, rounds: int) -> Counter[str]:
     rng = random.Random(seed)
     history = History(seed)
     counts: Counter[str] = Counter()
-    last, pace = 0, [0.02]
+    last, pace = 0, {"begin": 0.02, "commit": 0.005}
     for _ in range(rounds):
         said = [line.split() for line in kill_once(folder, seed, rng, pace)]
         acknowledged = max([last, *(int(n) for verb, n in said if verb == "done")])

@@ -29,7 +29,8 @@ ANALYSERS = [Words(settings) for settings in VARIANTS]
 FRAGMENTS = st.sampled_from(
     ["foo_bar", "U.S.A.", ".NET", "C++", "10,000", "3.14", "don't", "l'avion", "e-mail", "a@b.org", "東京都", "ภาษาไทย",
      "cafe\u0301", "İstanbul", "ISPARTA", "ﬁne", "½", "ß", "\u00ad", "\u200d", "हिन्दी", "\ufdfa", "Ⅷ", "ｶﾞ", "'",
-     "\u2019", "-", ".", ",", "_", "#", "++", " ", "\n", "🇩🇪", "👩\u200d👩", "\U00020000", "\u0345", "ͺ", "⑴", "ǅ", "\u0e33", "٣"]
+     "\u2019", "-", ".", ",", "_", "#", "++", " ", "\n", "A.A++", "🇩🇪", "👩\u200d👩", "\U00020000", "\u0345", "ͺ",
+     "⑴", "ǅ", "\u0e33", "٣"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(), st.lists(st.one_of(FRAGMENTS, st.text(max_size=3))).map("".join))
 
@@ -145,6 +146,7 @@ def test_stop_words_are_indexed_but_not_searched_for() -> None:
     assert words.query("What is the meaning of the word?") == {"mean": 1.0, "word": 1.0}
     assert words.query("to be or not to be") == {"to": 2.0, "be": 2.0, "or": 1.0, "not": 1.0}
     assert words.query("cells and more cells") == {"cell": 2.0}
+    assert words.query("does a doe graze") == {"doe": 1.0, "graze": 1.0}
     assert words.query("") == {}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,12 +11,12 @@ import numpy.typing as npt
 from zipfian.collection.items import Item
 from zipfian.collection.settings import Leg, Settings
 from zipfian.types import LegBatch, SegmentBatch
-from zipfian.vocabulary import Words, prune_rows
+from zipfian.vocabulary import prune_rows
 
 
-def make_batch(items: Sequence[Item], settings: Settings, analysers: dict[str, Words]) -> SegmentBatch:
+def make_batch(items: Sequence[Item], settings: Settings) -> SegmentBatch:
     """All legs of some documents."""
-    legs = {name: leg_batch(name, leg, items, analysers) for name, leg in settings.legs.items()}
+    legs = {name: leg_batch(name, leg, items) for name, leg in settings.legs.items()}
     return SegmentBatch(
         ids=[i.id for i in items],
         texts=[i.text for i in items],
@@ -25,11 +26,11 @@ def make_batch(items: Sequence[Item], settings: Settings, analysers: dict[str, W
     )
 
 
-def leg_batch(name: str, leg: Leg, items: Sequence[Item], analysers: dict[str, Words]) -> LegBatch:
+def leg_batch(name: str, leg: Leg, items: Sequence[Item]) -> LegBatch:
     """One leg of some documents: words of their texts, or the terms they came with."""
     if leg.kind == "words":
-        return words_batch(analysers.setdefault(name, leg.vocabulary), leg, [i.text or "" for i in items])
-    tf_type = np.float32 if leg.tf == "float32" else np.uint32
+        return words_batch(leg, (i.text or "" for i in items))
+    tf_type: Any = np.float32 if leg.tf == "float32" else np.uint32
     rows = [i.terms.get(name) for i in items]
     sizes = np.array([0 if r is None else len(r[0]) for r in rows], np.int64)
     ids = np.concatenate([np.empty(0, np.int32), *(r[0] for r in rows if r is not None)])
@@ -39,9 +40,9 @@ def leg_batch(name: str, leg: Leg, items: Sequence[Item], analysers: dict[str, W
     return LegBatch(indptr, terms.astype(np.int64), places.astype(np.int32), tf)
 
 
-def words_batch(words: Words, leg: Leg, texts: Sequence[str]) -> LegBatch:
+def words_batch(leg: Leg, texts: Iterable[str]) -> LegBatch:
     """Counted words after the leg's pruning; a word that no document kept leaves the dictionary."""
-    batch = words.batch(texts)
+    batch = leg.vocabulary.batch(texts)
     if not leg.pruning.prunes_documents:
         return batch
     tf = batch.tf.astype(np.uint32)

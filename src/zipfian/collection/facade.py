@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection import search as searching
+from zipfian.collection.items import check_id
 from zipfian.collection.results import Document, Hit, Results
 from zipfian.collection.settings import Leg, Settings, make_legs
 from zipfian.collection.store import Existing, Store
@@ -46,9 +47,14 @@ class Collection:
     """
 
     def __init__(
-        self, directory: FSDirectory, writer: Writer | None, scoring: Mapping[str, Scoring] | None, generation: int | None,
-        memory_bytes: int, cache_bytes: int,
-    ) -> None:  # fmt: skip
+        self,
+        directory: FSDirectory,
+        writer: Writer | None,
+        scoring: Mapping[str, Scoring] | None,
+        generation: int | None,
+        memory_bytes: int,
+        cache_bytes: int,
+    ) -> None:
         """Use `create` or `open`."""
         self._directory = directory
         self._scoring = dict(scoring or {})
@@ -83,7 +89,8 @@ class Collection:
             Decoded posting lists kept in memory per leg.
         """
         chosen = Settings(make_legs(legs))
-        directory = FSDirectory(path)
+        _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
+        directory = _directory(path)
         writer = Writer(directory, create=True, settings=chosen.to_json())
         return cls._make(directory, writer, None, None, memory_bytes, cache_bytes)
 
@@ -107,7 +114,10 @@ class Collection:
             raise InvalidInput(f"mode must be 'r' or 'w', not {mode!r}")
         if mode == "w" and generation is not None:
             raise InvalidInput("an older generation can only be read: use zipfian.index.restore to go back to it")
-        directory = FSDirectory(path)
+        if scoring is not None and not isinstance(scoring, Mapping):
+            raise InvalidInput(f"scoring must name the legs, such as {{'words': BM25(...)}}, not {scoring!r:.80}")
+        _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
+        directory = _directory(path)
         writer = Writer(directory) if mode == "w" else None
         return cls._make(directory, writer, scoring, generation, memory_bytes, cache_bytes)
 
@@ -164,7 +174,7 @@ class Collection:
     def rollback(self) -> None:
         """Forget all changes since the last commit."""
         with self._lock:
-            self._writing().rollback(Settings.from_json(self._view.snapshot.settings, str(self._directory)))
+            self._writing().rollback()
 
     def merge(self, max_segments: int = 1) -> None:
         """Join segments and drop deleted documents from the files; published by the next `commit`. Scores stay."""
@@ -210,10 +220,12 @@ class Collection:
     ) -> npt.NDArray[np.float64]:  # fmt: skip
         """Exact scores of given documents in one leg; 0.0 without a shared term, NaN where `where` excludes one."""
         view = self._reading()
+        if isinstance(ids, str):
+            raise InvalidInput("score takes a sequence of ids; put a single id into a list")
         name = searching.choose_leg(view.settings, query, leg)
         searcher = view.searcher(name)
         prepared = searcher.prepare(searching.query_terms(view.settings.leg(name), query), scoring)
-        docs = np.array([view.number(i) for i in ids], np.int64)
+        docs = view.numbers(ids)
         scores = searcher.score(prepared, docs)
         mask = view.mask(where)
         if mask is not None:
@@ -222,21 +234,20 @@ class Collection:
 
     def explain(self, query: Any, id: str, *, leg: str | None = None, scoring: Scoring | None = None) -> Explanation:
         """Why a document scores what it scores for a query, found or not: a tree whose parts sum to the score."""
-        view = self._reading()
-        name = searching.choose_leg(view.settings, query, leg)
-        settings, searcher = view.settings.leg(name), view.searcher(name)
-        prepared = searcher.prepare(searching.query_terms(settings, query), scoring)
-        return searching.explain_document(view, searcher, settings, prepared, view.number(id))
+        return searching.explain_id(self._reading(), query, id, leg, scoring)
 
-    def why(self, query: Any, id_a: str, id_b: str, *, leg: str | None = None) -> Explanation:
+    def why(
+        self, query: Any, id_a: str, id_b: str, *, leg: str | None = None, scoring: Scoring | None = None
+    ) -> Explanation:
         """Which terms put A above B (or B above A): the difference of their scores, term by term."""
-        a, b = self.explain(query, id_a, leg=leg), self.explain(query, id_b, leg=leg)
+        view = self._reading()
+        a, b = (searching.explain_id(view, query, i, leg, scoring) for i in (id_a, id_b))
         return compare(a, b, id_a, id_b)
 
     def get(self, id: str) -> Document | None:
         """The stored document, or None."""
         view = self._reading()
-        number = view.find(id)
+        number = int(view.find([check_id(id)])[0])
         return None if number < 0 else searching.load_document(view, number)
 
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
@@ -252,7 +263,7 @@ class Collection:
         return len(self._reading())
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and self._reading().find(id) >= 0
+        return isinstance(id, str) and bool(self._reading().find([id])[0] >= 0)
 
     @property
     def generation(self) -> int:
@@ -275,10 +286,15 @@ class Collection:
         return dict(self._reading().settings.legs)
 
     def refresh(self) -> int:
-        """See the newest commit; returns its generation. A writer's own commits are seen at once."""
+        """See the newest commit; returns its generation. A writer's own commits are seen at once.
+
+        Without a newer commit everything stays as it is, decoded lists included.
+        """
         with self._lock:
             self._reading()
-            self._view = self._look()
+            newest = self._look()
+            if newest.generation != self._view.generation:
+                self._view = newest
             return self._view.generation
 
     def stats(self) -> dict[str, Any]:
@@ -314,12 +330,26 @@ class Collection:
         self._reading()
         if self._store is None:
             raise ReadOnly("this collection is open for reading: Collection.open(path, mode='w')")
+        if self._store.writer.closed:
+            raise InvalidInput("a failed commit ended writing here: close this collection and open it again")
         return self._store
 
     def _reading(self) -> View:
         if self._closed:
             raise InvalidInput("this collection is closed; open it again")
         return self._view
+
+
+def _directory(path: Any) -> FSDirectory:
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise InvalidInput(f"the path of a collection must be a string or a Path, not {path!r}")
+    return FSDirectory(path)
+
+
+def _check_bytes(**budgets: Any) -> None:
+    for name, value in budgets.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise InvalidInput(f"{name} must be a whole number of bytes, not {value!r}")
 
 
 __all__ = ["Collection", "Hit", "Results"]

@@ -19,6 +19,13 @@ from zipfian.vocabulary.quantise import check_weights
 
 KEYS = ("id", "text", "terms", "vector", "metadata")
 
+_OBJECT_BYTES = 400
+_FIELD_BYTES = 150
+_ARRAYS_BYTES = 400
+_TOKEN_SHARE = 6
+"""What a waiting document costs beside its data, measured: the object and its id, a metadata field, the arrays of a leg
+or a vector; and the bytes per character of its text until its words are counted."""
+
 
 @dataclass(slots=True)
 class Item:
@@ -51,9 +58,13 @@ def check_id(value: Any) -> str:
 
 
 def check_item(
-    raw: Any, settings: Settings, fields: Mapping[str, FieldType], dims: dict[str, int]
+    raw: Any, settings: Settings, fields: Mapping[str, FieldType], dims: Mapping[str, int]
 ) -> tuple[Item, Mapping[str, FieldType]]:
-    """A document and the metadata types with it; every complaint names the document."""
+    """A document, and the metadata types with it; every complaint names the document.
+
+    `fields` and `dims` (components of each vector) are what is known so far; they are not changed here, since the
+    document may yet be refused for another reason.
+    """
     if not isinstance(raw, Mapping):
         raise InvalidInput(f"a document must be a mapping with an 'id', not {type(raw).__name__}")
     if "id" not in raw:
@@ -65,26 +76,41 @@ def check_item(
             raise InvalidInput(
                 f"unknown key {unknown[0]!r}; a document has {', '.join(KEYS)}, and other values go into 'metadata'"
             )
-        text = _check_text(raw.get("text"))
+        text = _check_text(raw.get("text"), settings)
         metadata, fields = check_metadata(_mapping(raw.get("metadata"), "metadata"), fields)
         size = len(encode_metadata(metadata))
         item = Item(doc_id, text, {}, _check_vectors(raw.get("vector"), dims), metadata, 0)
         for leg, terms in _mapping(raw.get("terms"), "terms").items():
-            _add_terms(item, leg, terms, settings)
+            add_terms(item, leg, terms, settings)
     except (InvalidInput, LimitExceeded) as e:
         raise type(e)(f"document {doc_id!r}: {e}") from None
-    item.nbytes = 200 + len(doc_id) + size + 6 * len(text or "")
-    item.nbytes += sum(ids.nbytes + w.nbytes for ids, w in item.terms.values())
-    item.nbytes += sum(v.nbytes for v in item.vectors.values())
+    item.nbytes = _OBJECT_BYTES + len(doc_id) + size + _FIELD_BYTES * len(metadata) + _TOKEN_SHARE * len(text or "")
+    item.nbytes += sum(ids.nbytes + w.nbytes + _ARRAYS_BYTES for ids, w in item.terms.values())
+    item.nbytes += sum(v.nbytes + _ARRAYS_BYTES for v in item.vectors.values())
     return item, fields
+
+
+def terms_item(doc_id: str, leg: str, terms: Any, settings: Settings) -> Item:
+    """A document of which only the terms of one leg matter; None: it has none."""
+    item = Item(doc_id, None, {}, {}, {}, 0)
+    if terms is not None:
+        try:
+            add_terms(item, leg, terms, settings)
+        except (InvalidInput, LimitExceeded) as e:
+            raise type(e)(f"document {doc_id!r}: {e}") from None
+    return item
 
 
 def check_terms(value: Any, n_terms: int) -> Terms:
     """`Terms`, a pair (ids, weights) or a mapping id -> weight, as checked `Terms`."""
+    raw_ids: Any
+    raw_weights: Any
     if isinstance(value, Mapping):
-        pairs = sorted(value.items())
-        raw_ids: Any = [t for t, _ in pairs]
-        raw_weights: Any = [w for _, w in pairs]
+        try:
+            raw_ids = sorted(value)
+        except TypeError:
+            raise InvalidInput("term ids must be whole numbers") from None
+        raw_weights = [value[t] for t in raw_ids]
     elif isinstance(value, Terms):
         raw_ids, raw_weights = value.ids, value.weights
     elif isinstance(value, (tuple, list)) and len(value) == 2:
@@ -108,12 +134,14 @@ def check_terms(value: Any, n_terms: int) -> Terms:
     if np.any(ids[1:] <= ids[:-1]):
         raise InvalidInput("term ids must ascend without duplicates")
     check_weights(weights)
-    if float(weights.min()) <= 0.0:
-        raise InvalidInput("weights must be above 0: leave a term out instead of giving it weight 0")
-    return Terms(ids.astype(np.int32), weights.astype(np.float32))
+    stored = weights.astype(np.float32)
+    if float(stored.min()) <= 0.0:
+        raise InvalidInput("weights must be above 0 (as 32-bit numbers): leave a term out instead")
+    return Terms(ids.astype(np.int32), stored)
 
 
-def _add_terms(item: Item, leg_name: Any, value: Any, settings: Settings) -> None:
+def add_terms(item: Item, leg_name: Any, value: Any, settings: Settings) -> None:
+    """Give a checked document its terms in one leg, in their stored form."""
     leg = settings.leg(leg_name)
     if leg.kind != "terms":
         raise InvalidInput(f"leg {leg_name!r} takes its terms from the text; do not give any")
@@ -143,7 +171,7 @@ def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     return value
 
 
-def _check_text(text: Any) -> str | None:
+def _check_text(text: Any, settings: Settings) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
@@ -154,25 +182,42 @@ def _check_text(text: Any) -> str | None:
         text.encode()
     except UnicodeEncodeError as e:
         raise InvalidInput(f"the text is not valid Unicode (character {e.start})") from None
+    if len(text) > limits.MAX_DOCUMENT_TERMS // 2:  # shorter texts cannot have too many terms
+        for leg in settings.legs.values():
+            if leg.kind == "words":
+                leg.vocabulary.counts(text)
     return text
 
 
-def _check_vectors(value: Any, dims: dict[str, int]) -> dict[str, npt.NDArray[np.float32]]:
-    """One vector, or several by name; `dims` learns the dimension of each name and keeps to it."""
+def _check_vectors(value: Any, dims: Mapping[str, int]) -> dict[str, npt.NDArray[np.float32]]:
+    """One vector, or several by name; all vectors of a name have the same number of components."""
     if value is None:
         return {}
     named = value if isinstance(value, Mapping) else {"default": value}
     out: dict[str, npt.NDArray[np.float32]] = {}
     for name, raw in named.items():
+        _check_vector_name(name)
         try:
-            vector = np.asarray(raw, np.float32)
+            with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, and is refused below
+                vector = np.array(raw, np.float32)  # a copy: callers reuse their buffers
         except (TypeError, ValueError):
             raise InvalidInput(f"vector {name!r} must be a sequence of numbers") from None
         if vector.ndim != 1 or not 1 <= len(vector) <= limits.MAX_VECTOR_DIM:
-            raise InvalidInput(f"vector {name!r} must have 1 to {limits.MAX_VECTOR_DIM} numbers, not shape {vector.shape}")
+            raise InvalidInput(
+                f"vector {name!r} must have 1 to {limits.MAX_VECTOR_DIM} numbers, not shape {vector.shape}"
+            )
         if not np.isfinite(vector).all():
             raise InvalidInput(f"vector {name!r} holds a number that is not finite")
-        if len(vector) != dims.setdefault(str(name), len(vector)):
-            raise InvalidInput(f"vector {name!r} has {len(vector)} numbers where others have {dims[str(name)]}")
-        out[str(name)] = vector
+        if len(vector) != dims.get(name, len(vector)):
+            raise InvalidInput(f"vector {name!r} has {len(vector)} numbers where others have {dims[name]}")
+        out[name] = vector
+    if len({*dims, *out}) > limits.MAX_VECTORS:
+        raise LimitExceeded(f"a collection has at most {limits.MAX_VECTORS} kinds of vectors")
     return out
+
+
+def _check_vector_name(name: Any) -> None:
+    if not isinstance(name, str) or not 1 <= len(name) <= limits.MAX_FIELD_NAME_CHARS or not name.isprintable():
+        raise InvalidInput(
+            f"a vector's name has 1 to {limits.MAX_FIELD_NAME_CHARS} printable characters; got {name!r:.200}"
+        )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet
 from zipfian.types import Explanation
 
@@ -37,7 +38,7 @@ class Hit:
     id: str
     score: float
     rank: int
-    legs: Mapping[str, LegHit]
+    legs: Mapping[str, LegHit] = field(hash=False)
     number: int = field(repr=False)
     _load: Callable[[], Document] = field(repr=False, compare=False)
 
@@ -50,7 +51,7 @@ class Hit:
         return self._load().metadata
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results(Sequence[Hit]):
     """Hits, best first, and how they were found."""
 
@@ -62,8 +63,8 @@ class Results(Sequence[Hit]):
     """Leg, scoring, k and filter of this search."""
     timings: Mapping[str, float]
     """Seconds: prepare (query to terms), filter, search, total."""
-    _explain: Callable[[int], Explanation] = field(repr=False, compare=False)
-    _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = field(repr=False, compare=False)
+    _explain: Callable[[int], Explanation] = field(repr=False)
+    _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -80,8 +81,14 @@ class Results(Sequence[Hit]):
 
     def explain(self, hit: Hit) -> Explanation:
         """The hit's score as a tree whose parts sum to it, from the same snapshot and settings."""
-        return self._explain(hit.number)
+        return self._explain(self._own(hit).number)
 
     def highlight(self, hit: Hit, **options: Any) -> list[Snippet]:
         """The best passages of the hit's text with the matching words marked; options of `explain.highlight`."""
-        return self._highlight(hit.number, options)
+        return self._highlight(self._own(hit).number, options)
+
+    def _own(self, hit: Hit) -> Hit:
+        """Numbers mean something in one snapshot only: a hit of other results is refused."""
+        if not isinstance(hit, Hit) or hit not in self.hits[hit.rank - 1 : hit.rank]:
+            raise InvalidInput(f"not a hit of these results: {hit!r:.120}")
+        return hit

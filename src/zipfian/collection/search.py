@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,17 +19,14 @@ from zipfian.retrieve.scoring import Scoring
 from zipfian.retrieve.searcher import LegSearcher, Query
 from zipfian.retrieve.statistics import Term
 from zipfian.types import Explanation, Terms, Token
-from zipfian.vocabulary import Words
-
-
-@lru_cache(maxsize=64)
-def analyser(leg: Leg) -> Words:
-    """One analyser per setting: it remembers the words it has seen."""
-    return leg.vocabulary
 
 
 def choose_leg(settings: Settings, query: Any, name: str | None) -> str:
     """The leg a query is for: the one named, or the only one of the query's kind."""
+    if not isinstance(query, (str, Terms, Mapping, tuple, list)):
+        raise InvalidInput(
+            f"a query is a text, Terms, (ids, weights) or a mapping id -> weight, not {type(query).__name__}"
+        )
     kind = "words" if isinstance(query, str) else "terms"
     if name is not None:
         if settings.leg(name).kind != kind:
@@ -48,11 +44,13 @@ def choose_leg(settings: Settings, query: Any, name: str | None) -> str:
 def query_terms(leg: Leg, query: Any) -> Mapping[str, float] | Mapping[int, float]:
     """The terms of a query and their weights, in the order in which a score is summed."""
     if isinstance(query, str):
-        return analyser(leg).query(query)
-    if isinstance(query, (Terms, Mapping)) or (isinstance(query, (tuple, list)) and len(query) == 2):
-        terms = check_terms(query, leg.n_terms)
-        return dict(zip(terms.ids.tolist(), terms.weights.astype(np.float64).tolist(), strict=True))
-    raise InvalidInput(f"a query is a text, Terms, (ids, weights) or a mapping id -> weight, not {type(query).__name__}")
+        if not query or query.isspace():
+            raise InvalidInput("the query is empty")
+        return leg.vocabulary.query(query)
+    terms = check_terms(query, leg.n_terms)
+    if not len(terms):
+        raise InvalidInput("the query has no terms")
+    return dict(zip(terms.ids.tolist(), terms.weights.astype(np.float64).tolist(), strict=True))
 
 
 def run(
@@ -110,6 +108,14 @@ def load_document(view: View, number: int) -> Document:
     return Document(segment.docs.id(doc), segment.docs.text(doc), segment.docs.metadata(doc))
 
 
+def explain_id(view: View, query: Any, doc_id: str, leg_name: str | None, scoring: Scoring | None) -> Explanation:
+    """A document's score for a query, whether the query finds it or not."""
+    name = choose_leg(view.settings, query, leg_name)
+    leg, searcher = view.settings.leg(name), view.searcher(name)
+    prepared = searcher.prepare(query_terms(leg, query), scoring)
+    return explain_document(view, searcher, leg, prepared, view.number(doc_id))
+
+
 def explain_document(view: View, searcher: LegSearcher, leg: Leg, query: Query, number: int) -> Explanation:
     """A document's score as a tree, with the places of the words in its text."""
 
@@ -139,4 +145,4 @@ def highlight_document(
 
 
 def _spans(leg: Leg, text: str, terms: list[Any]) -> list[Token]:
-    return analyser(leg).spans(text, frozenset(map(str, terms)))
+    return leg.vocabulary.spans(text, frozenset(map(str, terms)))

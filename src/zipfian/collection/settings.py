@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from zipfian import limits
@@ -12,11 +13,19 @@ from zipfian.errors import FingerprintMismatch, FormatTooNew, IndexCorrupt, Inva
 from zipfian.index.leg import LegWriteSpec
 from zipfian.index.metadata import FIELD_TYPES, FieldType
 from zipfian.retrieve.scoring import BM25, Scoring, scoring_from_json
+from zipfian.retrieve.validate import check_scoring
 from zipfian.types import TfKind
 from zipfian.vocabulary import Pruning, Words, WordSettings
+from zipfian.vocabulary.quantise import check_scale
 
 VERSION = 1
 _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+
+
+@lru_cache(maxsize=64)
+def analyser(settings: WordSettings) -> Words:
+    """One analyser per setting: it remembers the words it has seen."""
+    return Words(settings)
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,14 @@ class Leg:
     scale: float = 1.0
     n_terms: int = 0
     word_settings: WordSettings | None = None
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+        if not isinstance(self.pruning, Pruning):
+            raise InvalidInput(f"pruning must be Pruning(...), not {self.pruning!r:.80}")
+        if (self.kind == "words") != isinstance(self.word_settings, WordSettings):
+            raise InvalidInput("make a leg with Leg.words(...) or Leg.terms(n_terms, ...)")
+        check_scale(self.scale)
 
     @classmethod
     def words(
@@ -78,7 +95,7 @@ class Leg:
         """The analyser of a words leg."""
         if self.word_settings is None:
             raise InvalidInput("a leg of ready-made terms does not read texts")
-        return Words(self.word_settings)
+        return analyser(self.word_settings)
 
     @property
     def write_spec(self) -> LegWriteSpec:
@@ -91,8 +108,7 @@ class Leg:
             "tf": self.tf, "scale": self.scale,
         }  # fmt: skip
         if self.word_settings is not None:
-            words = Words(self.word_settings)
-            return {**out, "words": self.word_settings.to_json(), "fingerprint": words.fingerprint}
+            return {**out, "words": self.word_settings.to_json(), "fingerprint": self.vocabulary.fingerprint}
         return {**out, "n_terms": self.n_terms}
 
     @classmethod
@@ -101,7 +117,9 @@ class Leg:
         if data["kind"] == "terms":
             return cls.terms(data["n_terms"], scoring=scoring, pruning=pruning, tf=data["tf"], scale=data["scale"])
         if data["kind"] != "words":
-            raise FormatTooNew(f"leg {name!r} is of kind {data['kind']!r}, which this zipfian does not know; upgrade it")
+            raise FormatTooNew(
+                f"leg {name!r} is of kind {data['kind']!r}, which this zipfian does not know; upgrade it"
+            )
         leg = cls.words(scoring=scoring, pruning=pruning, settings=WordSettings.from_json(data["words"]))
         found = leg.vocabulary.fingerprint
         if found != data["fingerprint"]:
@@ -124,6 +142,8 @@ class Settings:
 
     def with_leg(self, name: str, leg: Leg) -> Settings:
         check_leg_name(name)
+        if not isinstance(leg, Leg):
+            raise InvalidInput(f"a leg is made with Leg.words(...) or Leg.terms(n_terms), not {leg!r:.80}")
         if name in self.legs:
             raise InvalidInput(f"the collection has a leg {name!r} already")
         if len(self.legs) >= limits.MAX_LEGS:
@@ -132,8 +152,9 @@ class Settings:
 
     def with_scoring(self, scoring: Mapping[str, Scoring]) -> Settings:
         """Other formulas for the time a collection is open."""
-        for name in scoring:
+        for name, formula in scoring.items():
             self.leg(name)
+            check_scoring(formula)
         changed = {n: replace(leg, scoring=scoring.get(n, leg.scoring)) for n, leg in self.legs.items()}
         return replace(self, legs=changed)
 
@@ -150,7 +171,9 @@ class Settings:
     def from_json(cls, data: Mapping[str, Any], source: str) -> Settings:
         version = data.get("version")
         if isinstance(version, int) and version > VERSION:
-            raise FormatTooNew(f"{source}: written by a newer zipfian (settings version {version}); upgrade the package")
+            raise FormatTooNew(
+                f"{source}: written by a newer zipfian (settings version {version}); upgrade the package"
+            )
         try:
             legs = {name: Leg.from_json(name, leg) for name, leg in data["legs"].items()}
             fields = dict(data["fields"])

@@ -19,15 +19,12 @@ def collect(view: View) -> dict[str, Any]:
     for name, leg in view.settings.legs.items():
         searcher = view.searcher(name)
         statistics = searcher.statistics()
-        spec = leg.write_spec
         legs[name] = {
             "kind": leg.kind,
             "scoring": leg.scoring.to_json(),
-            "terms": max((p[2].n_terms for p in statistics.parts), default=0)
-            if len(statistics.parts) < 2
-            else len(statistics.vocabulary[0]),
-            "postings": statistics.n_postings,
-            "mean_length": statistics.mean_length * spec.unit,
+            "terms": statistics.n_terms,
+            "postings": statistics.n_live_postings,
+            "mean_length": statistics.mean_length * statistics.unit,
             "bytes": files.get(f"leg:{name}", 0),
             "bytes_per_document": files.get(f"leg:{name}", 0) / n_live if n_live else 0.0,
             "cached_bytes": searcher.cache_nbytes,

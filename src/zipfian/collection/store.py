@@ -8,14 +8,22 @@ from typing import Any, Literal
 import numpy as np
 
 from zipfian.collection.batch import leg_batch, make_batch, words_batch
-from zipfian.collection.items import Item, check_id, check_item, check_terms
+from zipfian.collection.items import Item, check_id, check_item, terms_item
 from zipfian.collection.settings import Leg, Settings
 from zipfian.errors import InvalidInput
 from zipfian.index.commit import Writer
 from zipfian.index.directory import Directory
+from zipfian.index.manifest import Manifest
 from zipfian.index.merge import merge_segments
-from zipfian.index.segment import SegmentReader, delete_documents, write_leg_for_segment, write_segment
-from zipfian.vocabulary import Words
+from zipfian.index.metadata import FieldType, check_metadata
+from zipfian.index.segment import (
+    SegmentEntry,
+    SegmentReader,
+    delete_documents,
+    write_leg_for_segment,
+    write_segment,
+)
+from zipfian.types import LegBatch
 
 Existing = Literal["error", "skip", "replace"]
 
@@ -24,7 +32,7 @@ _LOOKUP = 512
 
 _MANY_SEGMENTS = 12
 _MERGE_AT_ONCE = 8
-"""A commit that would leave more than 12 segments merges the 8 neighbours that are smallest together."""
+"""Where there are more than 12 segments, the 8 neighbours that are smallest together are merged."""
 
 
 class Store:
@@ -35,7 +43,6 @@ class Store:
         self.writer = writer
         self.settings = settings
         self.memory_bytes = memory_bytes
-        self._analysers: dict[str, Words] = {}
         self._load()
 
     def _load(self) -> None:
@@ -55,21 +62,21 @@ class Store:
             raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {existing!r}")
         if isinstance(items, Mapping):
             raise InvalidInput("add takes an iterable of documents; put a single document into a list")
+        if not isinstance(items, Iterable):
+            raise InvalidInput(f"add takes an iterable of documents, not {type(items).__name__}")
         taken = 0
-        chunk: list[Item] = []
+        chunk = _Chunk(self.settings.fields, self._dims)
         try:
             for raw in items:
-                item, fields = check_item(raw, self.settings, self.settings.fields, self._dims)
-                if fields is not self.settings.fields:
-                    self.settings = self.settings.with_fields(fields)
-                chunk.append(item)
-                if len(chunk) >= _LOOKUP or self._nbytes + sum(i.nbytes for i in chunk) > self.memory_bytes:
-                    full, chunk = chunk, []
-                    taken += self._keep(full, existing)
+                chunk.add(raw, self.settings)
+                if len(chunk.items) >= _LOOKUP or self._nbytes + chunk.nbytes > self.memory_bytes:
+                    full, chunk = chunk, _Chunk({}, {})
+                    taken += self._keep(full.items, existing)
+                    chunk = _Chunk(self.settings.fields, self._dims)
                     if progress:
                         progress(taken)
         finally:
-            taken += self._keep(chunk, existing)
+            taken += self._keep(chunk.items, existing)
         if progress:
             progress(taken)
         return taken
@@ -90,6 +97,11 @@ class Store:
                 del self._items[item.id]  # so that it moves to the end: order is that of the last upsert
             elif place is not None:
                 self._gone.setdefault(place[0], set()).add(place[1])
+            # only now is it certain that the document is taken: what it adds to the collection's types counts
+            _, fields = check_metadata(item.metadata, self.settings.fields)
+            if fields is not self.settings.fields:
+                self.settings = self.settings.with_fields(fields)
+            self._dims.update((name, len(vector)) for name, vector in item.vectors.items())
             self._items[item.id] = item
             self._nbytes += item.nbytes
             taken += 1
@@ -99,7 +111,7 @@ class Store:
 
     def delete(self, ids: Iterable[Any]) -> int:
         """Remove documents; returns how many were there."""
-        if isinstance(ids, str):
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
             raise InvalidInput("delete takes an iterable of ids; put a single id into a list")
         wanted = list(dict.fromkeys(check_id(i) for i in ids))
         removed = 0
@@ -129,36 +141,55 @@ class Store:
         if not self._items:
             return
         items = list(self._items.values())
-        batch = make_batch(items, self.settings, self._analysers)
+        batch = make_batch(items, self.settings)
         specs = {name: leg.write_spec for name, leg in self.settings.legs.items()}
         entry = write_segment(self.directory, self.writer.new_segment_id(), batch, specs, self.settings.fields)
-        reader = SegmentReader(self.directory, entry)
+        reader = self._open(entry)
         self.writer.add_segment(entry)
         self._readers[entry.id] = reader
+        self._count_lost(items)
+        self._items, self._nbytes = {}, 0
+        if len(self._readers) > _MANY_SEGMENTS:  # also between commits: every file of a segment is open
+            self._apply_deletes()
+            self._merge_many()
+
+    def _open(self, entry: SegmentEntry) -> SegmentReader:
+        """Open what was just written, before anything else changes; if that fails its new files go again."""
+        try:
+            return SegmentReader(self.directory, entry)
+        except BaseException:
+            self.writer.discard(entry)
+            raise
+
+    def _count_lost(self, items: Sequence[Item]) -> None:
+        """What quantisation clipped or rounded to zero is counted in the manifest."""
         for name in ("clipped", "zeroed"):
             lost = sum(getattr(i, name) for i in items)
             if lost:
                 self.writer.counters[name] = self.writer.counters.get(name, 0) + lost
-        self._items, self._nbytes = {}, 0
 
     def _apply_deletes(self) -> None:
         for seg_id in list(self._gone):
             reader = self._readers[seg_id]
             entry = delete_documents(self.directory, reader, np.array(sorted(self._gone[seg_id]), np.int64))
             if entry is not reader.entry:
+                reader = self._open(entry)
                 self.writer.update(entry)
-                self._readers[seg_id] = SegmentReader(self.directory, entry)
+                self._readers[seg_id] = reader
             del self._gone[seg_id]
-            if self._readers[seg_id].n_live == 0:
+            if reader.n_live == 0:
                 self.writer.replace([entry], None)
                 del self._readers[seg_id]
 
     def commit(self, user: Mapping[str, Any] | None) -> int:
         """Publish everything; on an error nothing is lost and the call may be repeated."""
+        if user is not None:
+            if not isinstance(user, Mapping):
+                raise InvalidInput(f"user data of a commit must be a mapping, not {type(user).__name__}")
+            Manifest(1, user=dict(user)).encode()  # an error now, not one that every later commit meets again
         self.flush()
         self._apply_deletes()
-        while len(self._readers) > _MANY_SEGMENTS:
-            self._merge(self._smallest_neighbours())
+        self._merge_many()
         self.writer.settings = self.settings.to_json()
         return self.writer.commit(user)
 
@@ -169,12 +200,14 @@ class Store:
         self.flush()
         self._apply_deletes()
         order = list(self._readers)
-        if len(order) <= max_segments:
-            dirty = [s for s in order if self._readers[s].n_live < self._readers[s].n_docs]
-            for seg_id in dirty:
-                self._merge([seg_id])
-            return
-        self._merge(order[max_segments - 1 :])
+        if len(order) > max_segments:
+            self._merge(order[max_segments - 1 :])
+        for seg_id in [s for s, r in self._readers.items() if r.n_live < r.n_docs]:
+            self._merge([seg_id])
+
+    def _merge_many(self) -> None:
+        while len(self._readers) > _MANY_SEGMENTS:
+            self._merge(self._smallest_neighbours())
 
     def _smallest_neighbours(self) -> list[str]:
         order = list(self._readers)
@@ -184,54 +217,77 @@ class Store:
         return order[at : at + _MERGE_AT_ONCE]
 
     def _merge(self, seg_ids: Sequence[str]) -> None:
+        """Replace neighbours, each with live documents, by one segment."""
         readers = [self._readers[s] for s in seg_ids]
-        old = [r.entry for r in readers]
-        if sum(r.n_live for r in readers) == 0:
-            self.writer.replace(old, None)
-            new = None
-        else:
-            new = merge_segments(self.directory, self.writer.new_segment_id(), readers)
-            self.writer.replace(old, new)
+        new = merge_segments(self.directory, self.writer.new_segment_id(), readers)
+        merged = self._open(new)
+        self.writer.replace([r.entry for r in readers], new)
         kept: dict[str, SegmentReader] = {}
         for seg_id, reader in self._readers.items():
             if seg_id not in seg_ids:
                 kept[seg_id] = reader
-            elif seg_id == seg_ids[0] and new is not None:
-                kept[new.id] = SegmentReader(self.directory, new)
+            elif seg_id == seg_ids[0]:
+                kept[new.id] = merged
         self._readers = kept
 
     def add_leg(self, name: str, leg: Leg, terms: Mapping[str, Any] | None) -> None:
-        """Give every segment one more posting set; published by the next commit."""
+        """Give every segment one more posting set, all or none of them; published by the next commit."""
         settings = self.settings.with_leg(name, leg)
         if (leg.kind == "terms") != (terms is not None):
             raise InvalidInput("a terms leg needs terms={id: Terms}; a words leg reads the stored texts and takes none")
-        known = {i: check_terms(t, leg.n_terms) for i, t in terms.items()} if terms is not None else {}
+        if terms is not None and not isinstance(terms, Mapping):
+            raise InvalidInput(f"terms must be a mapping id -> Terms, not {type(terms).__name__}")
+        given = {check_id(i): terms_item(i, name, t, settings) for i, t in (terms or {}).items()}
         self.flush()
         self._apply_deletes()
-        for seg_id, reader in list(self._readers.items()):
-            if leg.kind == "words":
-                texts = [reader.docs.text(d) or "" for d in range(reader.n_docs)]
-                batch = words_batch(leg.vocabulary, leg, texts)
-            else:
-                rows = [known.get(reader.docs.id(d)) for d in range(reader.n_docs)]
-                probe = Settings({name: leg})
-                items = [
-                    check_item({"id": "row", "terms": {} if row is None else {name: row}}, probe, {}, {})[0]
-                    for row in rows
-                ]
-                batch = leg_batch(name, leg, items, {})
-            entry = write_leg_for_segment(self.directory, reader, name, batch, leg.write_spec)
-            self.writer.update(entry)
-            self._readers[seg_id] = SegmentReader(self.directory, entry)
+        missing = [i for i, place in zip(given, self._locate(list(given)), strict=True) if place is None]
+        if missing:
+            raise InvalidInput(f"terms for document {missing[0]!r}, which is not in the collection")
+        done: dict[str, SegmentReader] = {}
+        try:
+            for seg_id, reader in self._readers.items():
+                batch = self._added_leg(name, leg, reader, given)
+                done[seg_id] = self._open(write_leg_for_segment(self.directory, reader, name, batch, leg.write_spec))
+        except BaseException:
+            for reader in done.values():
+                self.writer.discard(reader.entry)
+            raise
+        for reader in done.values():
+            self.writer.update(reader.entry)
+        self._readers = done
+        self._count_lost(list(given.values()))
         self.settings = settings
 
-    def rollback(self, settings: Settings) -> None:
+    def _added_leg(self, name: str, leg: Leg, reader: SegmentReader, given: Mapping[str, Item]) -> LegBatch:
+        """The rows of a new leg for one segment; a document without terms has an empty one."""
+        if leg.kind == "words":
+            return words_batch(leg, (reader.docs.text(d) or "" for d in range(reader.n_docs)))
+        nothing = Item("", None, {}, {}, {}, 0)
+        return leg_batch(name, leg, [given.get(reader.docs.id(d), nothing) for d in range(reader.n_docs)])
+
+    def rollback(self) -> None:
         """Forget everything since the last commit."""
         self.writer.rollback()
-        self.settings = settings
+        self.settings = Settings.from_json(self.writer.settings, str(self.directory))
         self._load()
 
     @property
     def waiting(self) -> int:
         """Documents not yet in a segment."""
         return len(self._items)
+
+
+class _Chunk:
+    """Checked documents whose ids are about to be looked up, and the types they would add if they are all taken."""
+
+    def __init__(self, fields: Mapping[str, FieldType], dims: Mapping[str, int]) -> None:
+        self.items: list[Item] = []
+        self.nbytes = 0
+        self._fields = fields
+        self._dims = dict(dims)
+
+    def add(self, raw: Any, settings: Settings) -> None:
+        item, self._fields = check_item(raw, settings, self._fields, self._dims)
+        self._dims.update((name, len(vector)) for name, vector in item.vectors.items())
+        self.items.append(item)
+        self.nbytes += item.nbytes

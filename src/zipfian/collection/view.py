@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.collection.items import check_id
 from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput
 from zipfian.index.segment import SegmentReader
@@ -57,20 +58,28 @@ class View:
         parts = [condition.mask(s) for s in self.snapshot.segments]
         return np.concatenate([np.empty(0, np.bool_), *parts])
 
-    def find(self, doc_id: str) -> int:
-        """The number of a live document, -1 when there is none."""
+    def find(self, ids: Sequence[str]) -> Ints:
+        """The numbers of live documents, -1 where there is none."""
+        out = np.full(len(ids), -1, np.int64)
         for base, segment in zip(self.bases.tolist(), self.snapshot.segments, strict=False):
-            doc = segment.find(doc_id)
-            if doc >= 0:
-                return int(base + doc)
-        return -1
+            docs = segment.docs.find_many(ids)
+            there = np.flatnonzero(docs >= 0)
+            there = there[segment.live[docs[there]]]
+            out[there] = base + docs[there]
+        return out
+
+    def numbers(self, ids: Iterable[str]) -> Ints:
+        """The numbers of documents that must be there."""
+        wanted = [check_id(i) for i in ids]
+        found = self.find(wanted)
+        if len(found) and int(found.min()) < 0:
+            missing = wanted[int(np.argmin(found))]
+            raise InvalidInput(f"there is no document {missing!r} in generation {self.generation}")
+        return found
 
     def number(self, doc_id: str) -> int:
         """The number of a document that must be there."""
-        found = self.find(doc_id)
-        if found < 0:
-            raise InvalidInput(f"there is no document {doc_id!r} in generation {self.generation}")
-        return found
+        return int(self.numbers([doc_id])[0])
 
     def place(self, number: int) -> tuple[SegmentReader, int]:
         """Segment and number within it."""
@@ -88,4 +97,5 @@ class View:
         segment, doc = self.place(number)
         if segment.vectors is None or name not in segment.vectors.dims or not segment.vectors.present(name)[doc]:
             return None
-        return segment.vectors.rows(name, np.array([doc]))[0]
+        row: npt.NDArray[np.float32] = segment.vectors.rows(name, np.array([doc]))[0]
+        return row

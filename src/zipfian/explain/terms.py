@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -41,11 +40,9 @@ def explain_leg(searcher: LegSearcher, query: Query, doc: int, evidence: Evidenc
             details["more_places"] = len(found) - MAX_EVIDENCE
         nodes.append(Explanation(float(parts[j]), str(query.terms[j]), (), details, tuple(found[:MAX_EVIDENCE])))
     about: dict[str, Any] = {"N": stats.n_live}
-    if isinstance(query.scoring, BM25) and stats.parts:
-        unit = stats.parts[0][2].spec
-        scale = unit.unit if unit.phi == stats.phi else 1.0
-        about["length"] = int(stats.lengths[0][doc]) * scale
-        about["mean_length"] = stats.mean_length * scale
+    if isinstance(query.scoring, BM25):
+        about["length"] = int(stats.lengths[0][doc]) * stats.unit
+        about["mean_length"] = stats.mean_length * stats.unit
     return Explanation(total, f"{searcher.name}: {describe(query.scoring)}", tuple(nodes), about)
 
 
@@ -58,13 +55,12 @@ def compare(a: Explanation, b: Explanation, id_a: str, id_b: str) -> Explanation
     nodes = tuple(
         Explanation(diff, term, (), {id_a: left.get(term, 0.0), id_b: right.get(term, 0.0)}) for diff, term in rows
     )
-    value = math.fsum(node.value for node in nodes)
-    if value == 0.0:
+    if a.value == b.value:
         label = f"{id_a!r} and {id_b!r} score the same"
     else:
-        first, second = (id_a, id_b) if value > 0.0 else (id_b, id_a)
+        first, second = (id_a, id_b) if a.value > b.value else (id_b, id_a)
         label = f"{first!r} scores above {second!r}"
-    return Explanation(value, label, nodes, {id_a: a.value, id_b: b.value})
+    return Explanation(sum(node.value for node in nodes), label, nodes, {id_a: a.value, id_b: b.value})
 
 
 def describe(scoring: Scoring) -> str:

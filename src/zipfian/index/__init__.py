@@ -1,1 +1,13 @@
-"""The only stage that owns files: immutable segments, the manifest that names them, and one writer."""
+"""The only stage that owns files: immutable segments, the manifest that names them, and one writer.
+
+From the disk upwards:
+
+- `directory`: a flat folder of write-once files, and the writer's lock; the one place that touches the disk;
+- `container`: the one file format, named arrays with a checksum on every block;
+- `leg`, `docstore`, `columns`, `vectors`, `deletes`: what the files of a segment hold;
+- `segment`, `merge`: a segment as a whole, and several joined into one;
+- `manifest`, `commit`, `snapshot`: the commit, its writer, and its readers;
+- `check`, `restore`: is everything as it was written, and what to do if not.
+
+`docs/format.md` has the byte layout, `docs/durability.md` the promise.
+"""

@@ -130,7 +130,8 @@ def _same(column: Column, first: int, rows: list[Any]) -> bool:
     def element(at: int) -> Any:
         if words is not None:
             return words.term(int(values[at]))
-        return odd.get(at, values[at].item())
+        stored = values[at].item()
+        return odd[at] if at in odd and float(odd[at]) == stored else stored  # beside an exact value: its rounding
 
     for doc, value in enumerate(rows, first):
         if bool(column.present[doc]) != (value is not None):

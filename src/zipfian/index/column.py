@@ -108,10 +108,12 @@ def join_columns(parts: Sequence[tuple[Column | None, int]]) -> Column:
     present = [np.zeros(n, np.bool_) if c is None else c.present for c, n in parts]
     filled = [_absent(joined_type, n) if c is None else _widen(c, joined_type) for c, n in parts]
     values, extra = _join_values(filled)
+    has = np.concatenate(present)
     if not joined_type.startswith("list"):
-        return Column(joined_type, np.concatenate(present), values, **extra)
+        values[~has] = 0  # renumbering words also moved the zeros of missing values
+        return Column(joined_type, has, values, **extra)
     starts = offsets(np.concatenate([np.diff(c.starts) for c in filled if c.starts is not None]))
-    return Column(joined_type, np.concatenate(present), values, starts, **extra)
+    return Column(joined_type, has, values, starts, **extra)
 
 
 def _build_values(kind: ScalarType | None, rows: Sequence[Any]) -> dict[str, Any]:

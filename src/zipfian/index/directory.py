@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import IndexCorrupt, IndexNotFound, InvalidInput, ReadOnly
+from zipfian.errors import IndexCorrupt, IndexExists, IndexNotFound, InvalidInput, ReadOnly
 from zipfian.index._lock import FileLock, Lock
 
 Bytes = bytes | bytearray | memoryview
@@ -125,6 +125,8 @@ class FSDirectory:
 
     def prepare(self) -> None:
         """Create the folder and its missing parents; each new name is synced into its own parent."""
+        if self.path.exists() and not self.path.is_dir():
+            raise IndexExists(f"{self.path} is a file; a collection is a folder: choose another path")
         missing = []
         folder = self.path.absolute()
         while not folder.exists() and folder != folder.parent:
@@ -139,8 +141,10 @@ class FSDirectory:
         """Sorted names, whatever kind of entry they are: opening one that is not a plain file is an error."""
         try:
             return sorted(os.listdir(self.path))
-        except (FileNotFoundError, NotADirectoryError) as e:
+        except FileNotFoundError as e:
             raise IndexNotFound(f"no such folder: {self.path}") from e
+        except NotADirectoryError as e:
+            raise IndexNotFound(f"{self.path} is a file; a collection is a folder") from e
 
     def exists(self, name: str) -> bool:
         """Whether an entry of that name is there, even one of the wrong kind."""

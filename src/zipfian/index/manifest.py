@@ -176,7 +176,7 @@ def read_note(directory: Directory) -> int:
     """The newest generation according to the lock file; 0 when it says nothing (it may lag, it is never ahead)."""
     try:
         found = _NOTE.match(directory.read(LOCK_NAME, 4096))
-    except (FileNotFoundError, IndexCorrupt):  # absent, or not a file that a writer made: the next one will see to it
+    except (OSError, IndexCorrupt):  # absent, not readable, not a file that a writer made: it says nothing
         return 0
     return int(found[1]) if found and int(found[2], 16) == zlib.crc32(found[1]) else 0
 

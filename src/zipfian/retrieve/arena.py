@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +37,13 @@ class Layout:
         arrays = (*self.postings, *self.forward, self.norm, self.spec)
         return sum(int(a.nbytes) for a in arrays)
 
-    def pad_mask(self, mask: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def pad_mask(self, mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """A mask over documents, stretched to whole windows so that kernels read full chunks."""
-        if mask.shape != (self.n_docs,):
-            raise InvalidInput(f"mask must have one entry per document ({self.n_docs}), not shape {mask.shape}")
+        mask = np.asarray(mask)
+        if mask.dtype != np.bool_ or mask.shape != (self.n_docs,):
+            raise InvalidInput(
+                f"mask must hold one bool per document ({self.n_docs}), not {mask.dtype} of shape {mask.shape}"
+            )
         out = np.zeros(self.n_windows * WINDOW, np.bool_)
         out[: self.n_docs] = mask
         return out

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from zipfian.retrieve import kernels
 from zipfian.retrieve.arena import Layout, windows
-from zipfian.retrieve.layout import CHUNK, DENSE_SHARE, FORWARD_TERMS, SHORT_PER_WINDOW, WINDOW
+from zipfian.retrieve.layout import CHUNK, DENSE_SHARE, FORWARD_TERMS, ROW_PADDING, SHORT_PER_WINDOW, WINDOW
 from zipfian.retrieve.scoring import Scoring, TfIdf, parse_phi
 
 
@@ -23,6 +23,8 @@ def from_csr(
     """-> (layout, df, lengths). Slot numbers are term ids."""
     n_docs = len(indptr) - 1
     n_windows = windows(n_docs)
+    # Our own copies, whatever the caller's arrays are: a reader may change theirs, and kernels need these exact types.
+    indptr, indices, weights = np.array(indptr, np.int64), np.array(indices, np.int32), np.array(weights)
     start, docs, tf = kernels.invert(indptr, indices, weights, n_terms)
     df = np.diff(start)
     lengths = _lengths(indptr, weights, parse_phi(scoring.phi))
@@ -48,15 +50,14 @@ def from_csr(
         high=np.empty(int(high_start[-1]), np.uint16),
         high_start=high_start[:-1].copy(),
         dense=np.where(is_dense, np.cumsum(is_dense) - 1, -1).astype(np.int32),
-        # one odd chunk of padding: rows a power of two apart would fight for the same cache sets
-        rows=np.zeros((int(is_dense.sum()), n_windows * WINDOW + 192), np.uint8),
+        rows=np.zeros((int(is_dense.sum()), n_windows * WINDOW + ROW_PADDING), np.uint8),
         peak=np.zeros((int(is_dense.sum()), n_windows * WINDOW // CHUNK), np.uint8),
         rank=np.empty((int(is_dense.sum()), n_windows * WINDOW // CHUNK), np.int32),
     )
     spec = scoring.kernel().array()
-    kernels.fill_all(docs, norm, spec, n_windows, postings)
+    kernels.fill_all(docs, norm, spec, postings)
     if n_terms <= FORWARD_TERMS:
-        forward = kernels.Forward(indptr.copy(), indices.astype(np.int32), weights.copy())
+        forward = kernels.Forward(indptr, indices, weights)
     else:
         forward = kernels.Forward(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, weights.dtype))
     return Layout(postings, forward, norm, spec, n_docs), df, lengths
@@ -64,10 +65,11 @@ def from_csr(
 
 def _lengths(indptr: npt.NDArray[np.int64], weights: npt.NDArray[Any], phi: float) -> npt.NDArray[np.float64]:
     """L1 norm of every row after phi."""
-    w = weights.astype(np.float64)
     if phi != 1.0:
-        w = np.sqrt(w) if phi == 0.5 else np.power(w, phi)
-    return kernels.row_sums(indptr, w)
+        weights = weights.astype(np.float64)
+        weights = np.sqrt(weights) if phi == 0.5 else np.power(weights, phi)
+    out: npt.NDArray[np.float64] = kernels.row_sums(indptr, weights)
+    return out
 
 
 def cosine_norms(
@@ -83,4 +85,5 @@ def cosine_norms(
     phi = parse_phi(scoring.phi)
     w = w if phi == 1.0 else np.power(w, phi)
     v = np.maximum(1.0 + np.log(w), 0.0) * idf[indices]
-    return np.sqrt(kernels.row_sums(indptr, v * v))
+    out: npt.NDArray[np.float64] = np.sqrt(kernels.row_sums(indptr, v * v))
+    return out

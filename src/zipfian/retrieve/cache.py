@@ -1,8 +1,8 @@
 """Posting lists of a snapshot, decoded once and kept in the kernels' layout under a byte budget.
 
 Term frequencies are what the files hold; impacts depend on N, df and the mean length of the whole snapshot, so they are
-computed here, list by list, when a query first needs them. Room for all postings is reserved at once, but memory is
-only committed by the operating system for what is written: an unused list costs nothing.
+computed here, list by list, when a query first needs them. Room for all postings that the budget allows is reserved at
+once, but memory is only committed by the operating system for what is written: an unused list costs nothing.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PostingCache:
 
     def _reset(self) -> None:
         n_windows = windows(self.n_docs)
-        n = max(1, self.n_postings)
+        n = max(1, min(self.n_postings, self.budget // _POSTING_BYTES))
         chunks = n_windows * WINDOW // CHUNK
         self._row_bytes = n_windows * WINDOW + _ROW_PADDING + 5 * chunks
         # a list is long, or dense, only if it has so many postings: that bounds how many there can be

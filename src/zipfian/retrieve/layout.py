@@ -1,10 +1,13 @@
-"""The geometry shared by the arena that lays postings out and the kernels that read them (no numba here)."""
+"""Numbers that both the kernels and the code around them must agree on (no numba here)."""
 
 from __future__ import annotations
 
 LOG_WINDOW = 15
 WINDOW = 1 << LOG_WINDOW
 """Documents per window: 16-bit accumulators of one window take 64 KiB and stay in the second-level cache."""
+
+MASK = WINDOW - 1
+"""document & MASK = its place within the window."""
 
 LOG_CHUNK = 6
 CHUNK = 1 << LOG_CHUNK
@@ -13,8 +16,23 @@ CHUNK = 1 << LOG_CHUNK
 DENSE_SHARE = 8
 """A term in more than 1/8 of the documents also gets a dense row of one byte per document."""
 
+ROW_PADDING = 192
+"""Bytes after each dense row: rows a power of two apart would fight for the same cache sets."""
+
 SHORT_PER_WINDOW = 4
 """A list with fewer than 4 postings per window stores window numbers instead of window bounds."""
 
 FORWARD_TERMS = 1 << 22
 """Up to this many terms a `SparseIndex` keeps the rows as well; a search then needs 2 bytes per term of scratch."""
+
+SAMPLE = 8
+"""Every 8th window is swept first; the k-th best of all documents is then guessed from it (and checked)."""
+
+MAX_SUMMED_TERMS = 1024
+"""Queries with more terms are summed in float64: 16-bit sums would be too coarse to leave many documents out."""
+
+TINY = 1e-290
+"""Impacts up to this are quantised as if they were equal: 255 / top must stay finite."""
+
+SATURATE, BM25L, LINEAR, LOGTF = 0, 1, 2, 3
+"""Scoring families: a x / (x + norm) + b; the same of x / norm + b; x itself; (1 + ln x) / norm."""

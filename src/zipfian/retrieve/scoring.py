@@ -11,17 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import InvalidInput
+from zipfian.retrieve.layout import BM25L, LINEAR, LOGTF, SATURATE
 
 F64 = npt.NDArray[np.float64]
 Variant = Literal["zipfian", "lucene", "robertson", "atire", "bm25l", "bm25+"]
-
-SATURATE, BM25L, LINEAR, LOGTF = 0, 1, 2, 3
 
 
 class KernelSpec(NamedTuple):
@@ -37,7 +37,7 @@ class KernelSpec(NamedTuple):
         return np.array(self, np.float64)
 
 
-def parse_phi(phi: str | float) -> float:
+def parse_phi(phi: Any) -> float:
     """An activation transform as an exponent: 'identity' = 1, 'sqrt' = 0.5, 'power:0.7' or a number in (0, 1]."""
     if isinstance(phi, str):
         named = {"identity": 1.0, "sqrt": 0.5}
@@ -46,8 +46,10 @@ def parse_phi(phi: str | float) -> float:
             value = named[phi] if phi in named else float(text)
         except ValueError:
             raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {phi!r}") from None
-    else:
+    elif isinstance(phi, Real):
         value = float(phi)
+    else:
+        raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {phi!r}")
     if not 0.0 < value <= 1.0:
         raise InvalidInput(f"the exponent of phi must lie in (0, 1], not {value!r}")
     return value
@@ -56,7 +58,14 @@ def parse_phi(phi: str | float) -> float:
 def phi_name(phi: str | float) -> str:
     """The canonical name of an activation transform, as stored in files."""
     value = parse_phi(phi)
-    return {1.0: "identity", 0.5: "sqrt"}.get(value, f"power:{value:g}")
+    return {1.0: "identity", 0.5: "sqrt"}.get(value, f"power:{value!r}")
+
+
+def _number(name: str, value: Any, most: float) -> float:
+    """A parameter as a float in [0, most]."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= most:
+        raise InvalidInput(f"{name} must be a number from 0 to {most:g}, not {value!r}")
+    return float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +99,14 @@ class BM25:
     delta: float | None = None
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.k1, (int, float)) and 0.0 <= self.k1 <= 1e6):
-            raise InvalidInput(f"k1 must be a number >= 0, not {self.k1!r}")
-        if not (isinstance(self.b, (int, float)) and 0.0 <= self.b <= 1.0):
-            raise InvalidInput(f"b must lie in [0, 1], not {self.b!r}")
+        object.__setattr__(self, "k1", _number("k1", self.k1, 1e6))
+        object.__setattr__(self, "b", _number("b", self.b, 1.0))
         if self.variant not in get_args(Variant):
             raise InvalidInput(f"unknown BM25 variant {self.variant!r}; one of {', '.join(get_args(Variant))}")
         if self.delta is not None:
             if self.variant not in ("bm25l", "bm25+"):
                 raise InvalidInput("delta belongs to the variants 'bm25l' and 'bm25+' only")
-            if not 0.0 <= self.delta <= 1e6:
-                raise InvalidInput(f"delta must be a number >= 0, not {self.delta!r}")
+            object.__setattr__(self, "delta", _number("delta", self.delta, 1e6))
         object.__setattr__(self, "phi", phi_name(self.phi))
 
     def idf(self, df: F64, n: int) -> F64:
@@ -183,11 +189,11 @@ class TfIdf:
     def query_vector(self, weights: F64, idf: F64) -> F64:
         """(1 + ln w) x idf scaled to length 1, ready to be multiplied by idf once more (the documents' share).
 
-        A weight that counts nothing is left a tiny positive number: zero weights are refused further on.
+        Terms that count nothing get 0; leave them out of the search.
         """
         q = np.maximum(1.0 + np.log(weights), 0.0) * idf
-        length = math.sqrt(float(np.dot(q, q)))
-        return np.maximum(q / length if length > 0.0 else q, 1e-300)
+        length = math.sqrt(float(np.sum(q * q)))
+        return q / length if length > 0.0 else q
 
     def norms(self, lengths: npt.NDArray[Any], mean: float) -> F64:
         """Not a function of lengths: `cosine_norms` fills these from the postings."""

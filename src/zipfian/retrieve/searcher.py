@@ -19,7 +19,7 @@ from zipfian.retrieve.cache import PostingCache
 from zipfian.retrieve.layout import WINDOW
 from zipfian.retrieve.scoring import Scoring, TfIdf
 from zipfian.retrieve.statistics import LegStatistics, Term
-from zipfian.retrieve.validate import check_k
+from zipfian.retrieve.validate import check_k, check_scoring
 from zipfian.vocabulary.pruning import Pruning
 
 F64 = npt.NDArray[np.float64]
@@ -71,6 +71,8 @@ class LegSearcher:
         key = str(self.scoring.phi if phi is None else phi)
         with self._lock:
             if key not in self._stats:
+                if len(self._stats) > 4:  # a sweep over phi must not fill the memory
+                    self._stats = {p: s for p, s in self._stats.items() if p == str(self.scoring.phi)}
                 self._stats[key] = LegStatistics(self.name, self._segments, key, self._pruning)
             return self._stats[key]
 
@@ -78,7 +80,7 @@ class LegSearcher:
         self, terms: Mapping[Term, float] | Mapping[str, float] | Mapping[int, float], scoring: Scoring | None = None
     ) -> Query:
         """Look the terms up; those no live document has, or that are worth nothing, are left out."""
-        formula = self.scoring if scoring is None else scoring
+        formula = self.scoring if scoring is None else check_scoring(scoring)
         if len(terms) > limits.MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(terms)} terms, the limit is {limits.MAX_QUERY_TERMS}")
         weights = np.fromiter(terms.values(), np.float64, len(terms))

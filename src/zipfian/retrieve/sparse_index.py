@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
+from zipfian import limits
+from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.retrieve.arena import NO_MASK, Layout
 from zipfian.retrieve.layout import WINDOW
 from zipfian.retrieve.scoring import BM25, Scoring, TfIdf, parse_phi
-from zipfian.retrieve.validate import check_batch, check_csr, check_k, check_query, explain_code
+from zipfian.retrieve.validate import (
+    check_batch,
+    check_csr,
+    check_k,
+    check_query,
+    check_scoring,
+    explain_code,
+    plain,
+    whole_numbers,
+)
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
@@ -63,8 +74,8 @@ class SparseIndex:
         """
         from zipfian.retrieve import build
 
+        chosen = BM25() if scoring is None else check_scoring(scoring)
         ip, ix, w = check_csr(indptr, indices, weights, n_terms)
-        chosen = BM25() if scoring is None else scoring
         layout, df, lengths = build.from_csr(ip, ix, w, int(n_terms), chosen)
         return cls(layout, chosen, df, lengths)
 
@@ -109,20 +120,23 @@ class SparseIndex:
         from zipfian.retrieve import kernels
 
         limit = min(check_k(k), self.n_docs)
-        query, given = check_query(terms, weights, self._scoring if scoring is None else scoring)
+        formula = self._scoring if scoring is None else check_scoring(scoring)
+        query, given = check_query(terms, weights, formula)
         lay = self._layout
         allowed = NO_MASK if mask is None else lay.pad_mask(mask)
         out_docs = np.empty(limit, np.int64)
         out_scores = np.empty(limit, np.float64)
-        if scoring is not None and scoring != self._scoring:
-            n = self._search_as(scoring, query, given, limit, allowed, out_docs, out_scores)
+        if formula != self._scoring:
+            n = self._search_as(formula, query, given, limit, allowed, out_docs, out_scores)
         else:
             acc, place = self._scratch()
-            given = self._cosine(query, given)
-            n = kernels.query(
-                lay.postings, lay.forward, lay.n_windows, lay.norm, lay.spec, self._idf, query, given, len(given),
-                limit, allowed, acc, place, out_docs, out_scores,
+            query, given = self._cosine(query, given)
+            rows, code = np.array([0, len(query)]), np.empty(1, np.int64)
+            kernels.query_many(
+                lay.postings, lay.forward, lay.n_windows, lay.norm, lay.spec, self._idf, rows, query, given, len(given),
+                limit, allowed, 0, 1, acc, place, out_docs[np.newaxis], out_scores[np.newaxis], code,
             )  # fmt: skip
+            n = int(code[0])
         if n < 0:
             raise explain_code(n, self.n_terms)
         return out_docs[:n], out_scores[:n]
@@ -138,25 +152,29 @@ class SparseIndex:
         """Many queries as CSR rows -> (ids, scores) of shape (queries, k); unused places hold id -1, score 0."""
         from zipfian.retrieve import kernels
 
-        if not isinstance(threads, int) or threads < 1:
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise InvalidInput(f"threads must be a whole number >= 1, not {threads!r}")
-        limit = check_k(k)
+        width = check_k(k)
+        limit = min(width, self.n_docs)
         rows, flat, given = check_batch(indptr, terms, weights, self._scoring)
         n_queries = len(rows) - 1
-        out_docs = np.full((n_queries, limit), -1, np.int64)
-        out_scores = np.zeros((n_queries, limit), np.float64)
-        if self.n_docs == 0 or n_queries == 0:
+        if n_queries * width > limits.MAX_BATCH_HITS:
+            raise LimitExceeded(f"{n_queries} queries x {width} hits, the limit is {limits.MAX_BATCH_HITS}")
+        out_docs = np.full((n_queries, width), -1, np.int64)
+        out_scores = np.zeros((n_queries, width), np.float64)
+        if n_queries == 0:
             return out_docs, out_scores
         if isinstance(self._scoring, TfIdf):
-            parts = [self._cosine(flat[a:b], given[a:b]) for a, b in zip(rows[:-1], rows[1:], strict=True)]
-            given = np.concatenate(parts) if parts else given
+            parts = [self._cosine(flat[a:b], given[a:b]) for a, b in pairwise(rows.tolist())]
+            rows = np.concatenate([[0], np.cumsum([len(part) for part, _ in parts])])
+            flat, given = (np.concatenate(column) for column in zip(*parts, strict=True))
         code = np.zeros(n_queries, np.int64)
         lay = self._layout
 
         def run(begin: int, end: int) -> None:
             kernels.query_many(
                 lay.postings, lay.forward, lay.n_windows, lay.norm, lay.spec, self._idf, rows, flat, given, len(given),
-                limit, NO_MASK, begin, end, self._scratch()[1], out_docs, out_scores, code,
+                limit, NO_MASK, begin, end, *self._scratch(), out_docs, out_scores, code,
             )  # fmt: skip
 
         if threads == 1 or n_queries < 2:
@@ -164,8 +182,8 @@ class SparseIndex:
         else:
             # several slices per thread, so that one slow slice does not decide the wall time
             cuts = np.linspace(0, n_queries, min(n_queries, threads * 8) + 1).astype(int).tolist()
-            with ThreadPoolExecutor(threads) as pool:
-                for done in [pool.submit(run, lo, hi) for lo, hi in zip(cuts, cuts[1:], strict=False)]:
+            with ThreadPoolExecutor(min(threads, n_queries)) as pool:
+                for done in [pool.submit(run, lo, hi) for lo, hi in pairwise(cuts)]:
                     done.result()
         if code.min() < 0:
             bad = int(np.argmin(code))
@@ -176,11 +194,11 @@ class SparseIndex:
         """Exact scores of the given documents; 0.0 where no term is shared."""
         from zipfian.retrieve import kernels
 
-        docs = np.asarray(ids, np.int64)
-        if docs.ndim != 1 or (len(docs) and (docs.min() < 0 or docs.max() >= self.n_docs)):
+        docs = whole_numbers(ids, "document numbers")
+        if len(docs) and (int(docs.min()) < 0 or int(docs.max()) >= self.n_docs):
             raise InvalidInput(f"document numbers must lie in 0 .. {self.n_docs - 1}")
-        query, given = check_query(terms, weights, self._scoring)
-        slots, weight = self._weigh(query, self._cosine(query, given), self._idf)
+        docs = plain(docs, np.int64)
+        slots, weight = self._weigh(*self._cosine(*check_query(terms, weights, self._scoring)), self._idf)
         lay = self._layout
         found: Scores = kernels.score_docs(lay.postings, lay.norm, lay.spec, slots, weight, docs)
         return found
@@ -216,13 +234,14 @@ class SparseIndex:
             raise explain_code(n, self.n_terms)
         return slots[:n], weight[:n]
 
-    def _cosine(self, query: Ids, given: Scores) -> Scores:
+    def _cosine(self, query: Ids, given: Scores) -> tuple[Ids, Scores]:
         """TF-IDF only: the query vector is scaled to length 1 (the kernel multiplies by the documents' idf)."""
         if not isinstance(self._scoring, TfIdf) or not len(query):
-            return given
-        if int(query.min()) < 0 or int(query.max()) >= self.n_terms:
-            return given  # the kernel reports it
-        return self._scoring.query_vector(given if len(given) else np.ones(len(query)), self._idf[query])
+            return query, given
+        if int(query.min()) < 0 or int(query.max()) >= self.n_terms or len(np.unique(query)) < len(query):
+            return query, given  # the kernel reports it
+        vector = self._scoring.query_vector(given if len(given) else np.ones(len(query)), self._idf[query])
+        return query[vector > 0.0], vector[vector > 0.0]
 
     def _scratch(self) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int16]]:
         """Per thread: one window of accumulators and a map from terms to query places, left zeroed by every search."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from zipfian.errors import FingerprintMismatch
 from zipfian.index.leg import LegReader
-from zipfian.index.lengths import exact_sum, posting_lengths
+from zipfian.index.lengths import exact_sum, length_unit, posting_lengths
 from zipfian.index.segment import SegmentReader
 from zipfian.vocabulary.pruning import Pruning, dropped_terms
 
@@ -80,6 +80,21 @@ class LegStatistics:
         empty = np.empty(0, np.int32), np.empty(0, np.float32)
         return np.concatenate([empty[0], *docs]), np.concatenate([empty[1], *weights])
 
+    @property
+    def n_live_postings(self) -> int:
+        """Postings of live documents, those of pruned terms included."""
+        return sum(int(df.sum()) for df in self._df)
+
+    @property
+    def n_terms(self) -> int:
+        """Terms that live documents have, pruned ones included."""
+        return int(np.count_nonzero(self._df[0])) if len(self._df) == 1 else len(self.vocabulary[0])
+
+    @property
+    def unit(self) -> float:
+        """What one unit of a length is worth under this phi."""
+        return length_unit(*self._how()) if self.parts else 1.0
+
     @cached_property
     def vocabulary(self) -> tuple[list[Term], Ints]:
         """All terms with live documents, ascending, and their df; pruned ones included."""
@@ -88,7 +103,7 @@ class LegStatistics:
             for at in np.flatnonzero(df).tolist():
                 term = leg.term(at)
                 total[term] = total.get(term, 0) + int(df[at])
-        terms = sorted(total)  # type: ignore[type-var]  # all of one kind; code points sort as UTF-8 does
+        terms = sorted(total)  # all of one kind; code points sort as UTF-8 does
         return terms, np.array([total[t] for t in terms], np.int64)
 
     @cached_property

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded, ZipfianError
-from zipfian.retrieve.scoring import Scoring, TfIdf, parse_phi
+from zipfian.retrieve.scoring import BM25, Dot, Scoring, TfIdf, parse_phi
 
 
 def check_k(k: Any) -> int:
@@ -26,9 +26,25 @@ def check_k(k: Any) -> int:
     return value
 
 
+def check_scoring(scoring: Any) -> Scoring:
+    """One of the formulas of `scoring`."""
+    if not isinstance(scoring, BM25 | Dot | TfIdf):
+        raise InvalidInput(f"scoring must be BM25(...), Dot() or TfIdf(), not {scoring!r}")
+    return scoring
+
+
+def plain(values: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """An array of exactly the type the kernels are compiled for: another dtype, byte order, stride or a read-only
+    buffer would compile them anew, which takes seconds."""
+    return np.require(values, dtype, ["C", "A", "W", "E"])
+
+
 def whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
     """A one-dimensional integer array; floats are refused rather than cut."""
-    out = np.asarray(values)
+    try:
+        out = np.asarray(values)
+    except ValueError:
+        raise InvalidInput(f"{what} must be a flat list of whole numbers") from None
     if out.ndim != 1:
         raise InvalidInput(f"{what} must be one-dimensional, not of shape {out.shape}")
     if len(out) == 0:
@@ -60,7 +76,7 @@ def check_csr(
         raise LimitExceeded(f"n_terms is {n_terms}, the limit is {limits.MAX_TERMS}")
     ip = whole_numbers(indptr, "indptr").astype(np.int64, copy=False)
     ix = whole_numbers(indices, "indices")
-    w = np.asarray(weights)
+    w = _numbers(weights, "weights")
     if len(ip) == 0 or ip[0] != 0 or ip[-1] != len(ix) or np.any(ip[1:] < ip[:-1]):
         raise InvalidInput(f"indptr must ascend from 0 to len(indices) = {len(ix)}")
     if len(ip) - 1 > limits.MAX_DOCUMENTS:
@@ -68,8 +84,6 @@ def check_csr(
     if w.shape != ix.shape:
         raise InvalidInput(f"{len(ix)} indices but weights of shape {w.shape}")
     if w.dtype not in (np.float32, np.float64):
-        if w.dtype.kind not in "iufb":
-            raise InvalidInput(f"weights must be numbers, not {w.dtype}")
         w = w.astype(np.float32 if w.dtype.kind == "f" and w.dtype.itemsize <= 4 else np.float64)
     if len(ix):
         if int(ix.min()) < 0 or int(ix.max()) >= n_terms:
@@ -79,7 +93,9 @@ def check_csr(
         bad = np.flatnonzero((ix[1:] <= ix[:-1]) & ~starts[1:])
         if len(bad):
             row = int(np.searchsorted(ip, bad[0] + 1, side="right")) - 1
-            raise InvalidInput(f"row {row}: term ids must ascend without duplicates (found {ix[bad[0]]}, {ix[bad[0] + 1]})")
+            raise InvalidInput(
+                f"row {row}: term ids must ascend without duplicates (found {ix[bad[0]]}, {ix[bad[0] + 1]})"
+            )
     check_weights(w, "weights", limits.MAX_WEIGHT)
     return ip, ix, w
 
@@ -94,35 +110,43 @@ def check_query(
     t = whole_numbers(terms, "query terms")
     if len(t) > limits.MAX_QUERY_TERMS:
         raise LimitExceeded(f"a query of {len(t)} terms, the limit is {limits.MAX_QUERY_TERMS}")
-    return t, _given(weights, t.shape, scoring)
+    return plain(t, np.int64), _given(weights, t.shape, scoring)
 
 
 def check_batch(
     indptr: npt.ArrayLike, terms: npt.ArrayLike, weights: npt.ArrayLike | None, scoring: Scoring
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.float64]]:
     """The rows of a batch of queries; terms and weights beyond the last row are left out."""
-    rows = whole_numbers(indptr, "indptr").astype(np.int64, copy=False)
+    rows = plain(whole_numbers(indptr, "indptr"), np.int64)
     t = whole_numbers(terms, "query terms")
     if len(rows) == 0 or rows[0] < 0 or np.any(rows[1:] < rows[:-1]) or rows[-1] > len(t):
         raise InvalidInput(f"indptr must ascend within 0 .. {len(t)}, the number of query terms")
     if len(rows) > 1 and int(np.diff(rows).max()) > limits.MAX_QUERY_TERMS:
         raise LimitExceeded(f"a query of {int(np.diff(rows).max())} terms, the limit is {limits.MAX_QUERY_TERMS}")
-    given = None if weights is None else np.asarray(weights)
+    given = None if weights is None else _numbers(weights, "query weights")
     if given is not None and given.shape != t.shape:
         raise InvalidInput(f"{len(t)} query terms but weights of shape {given.shape}")
     end = int(rows[-1])
-    return rows, t[:end], _given(None if given is None else given[:end], (end,), scoring)
+    return rows, plain(t[:end], np.int64), _given(None if given is None else given[:end], (end,), scoring)
+
+
+def _numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    try:
+        out = np.asarray(values)
+    except ValueError:
+        raise InvalidInput(f"{what} must be a flat list of numbers") from None
+    if out.dtype.kind not in "iuf" and out.size:
+        raise InvalidInput(f"{what} must be numbers, not {out.dtype}")
+    return out
 
 
 def _given(weights: npt.ArrayLike | None, shape: tuple[int, ...], scoring: Scoring) -> npt.NDArray[np.float64]:
     if weights is None:
         return np.empty(0, np.float64)
-    try:
-        w = np.asarray(weights, np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput("query weights must be numbers") from None
+    w = _numbers(weights, "query weights")
     if w.shape != shape:
         raise InvalidInput(f"{shape[0]} query terms but weights of shape {w.shape}")
+    w = plain(w, np.float64)
     phi = parse_phi(scoring.phi)
     if phi != 1.0 or isinstance(scoring, TfIdf):
         check_weights(w, "query weights", limits.MAX_QUERY_WEIGHT)

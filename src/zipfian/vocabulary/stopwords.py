@@ -1,7 +1,6 @@
 """Function words by language, written for this project: articles, pronouns, prepositions, conjunctions, auxiliaries.
 
-Short on purpose. A word that can be what somebody looks for (`us`, `may`, `will` as a noun are borderline; `first`,
-`system`, `used` are not function words) stays in the index; BM25 gives frequent words little weight anyway.
+Short on purpose: words that somebody may look for (`us`, `will`, `mine`, `first`, `system`) are not in it.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ STOP_WORDS: dict[str, str] = {
         a about above after again against all also although am among an and any are as at be because been before being
         below between both but by can cannot could did do does doing done down during each either else for from further
         had has have having he her here hers herself him himself his how however i if in into is it its itself just may
-        me might mine more most must my myself neither no nor not of off on once only onto or other our ours ourselves
+        me might more most must my myself neither no nor not of off on once only onto or other our ours ourselves
         out over own per quite rather same shall she should since so some such than that the their theirs them
         themselves then there therefore these they this those though through thus to too under until up upon very was we
         were what whatever when where whereas whether which while who whom whose why with within without would yet you

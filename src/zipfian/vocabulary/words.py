@@ -47,14 +47,13 @@ class Words:
         self._fold = fold_accents if self.settings.fold_accents else str
         self._fold_first = language in FOLD_FIRST
         self._stem = make_stemmer(language) if self.settings.stem else None
-        self._stop: frozenset[str] = frozenset()
+        chosen = stop_words(self.settings.stop_words, language)
+        self._query_stop = frozenset(self._fold(self._plain(word)) for word in chosen)
+        self._stop = self._query_stop if self.settings.drop_stop_words else frozenset()
         self._term: WordCache[str] = WordCache(self._analyse)
         self._terms: WordCache[tuple[str, ...]] = WordCache(self._chunk_terms)
         self._spans: WordCache[tuple[_Span, ...]] = WordCache(self._chunk_spans)
-        stop = stop_words(self.settings.stop_words, language)
-        self._query_stop = frozenset(self._analyse(word) for word in stop)
-        if self.settings.drop_stop_words:
-            self._stop = frozenset(self._fold(self._plain(word)) for word in stop)
+        self._query_terms: WordCache[tuple[tuple[str, bool], ...]] = WordCache(self._chunk_query_terms)
 
     # ------------------------------------------------------------------ documents
 
@@ -92,11 +91,17 @@ class Words:
         """
         if isinstance(item, str) and len(item) > limits.MAX_QUERY_CHARS:
             raise LimitExceeded(f"a query of {len(item):,} characters is over the limit of {limits.MAX_QUERY_CHARS:,}")
-        counts = self.counts(item)
-        chosen = [term for term in counts if term not in self._query_stop] or list(counts)
+        counts: dict[str, float] = {}
+        telling: dict[str, float] = {}
+        for chunk in self._chunks(item):
+            for term, is_telling in self._query_terms[chunk]:
+                counts[term] = counts.get(term, 0.0) + 1.0
+                if is_telling:
+                    telling[term] = telling.get(term, 0.0) + 1.0
+        chosen = telling or counts
         if len(chosen) > limits.MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(chosen):,} terms is over the limit of {limits.MAX_QUERY_TERMS:,}")
-        return {term: float(counts[term]) for term in chosen}
+        return chosen
 
     # ------------------------------------------------------------------ identity
 
@@ -148,6 +153,17 @@ class Words:
     def _chunk_spans(self, chunk: str) -> tuple[_Span, ...]:
         found = pieces(chunk, join=self.settings.join_compounds)
         return tuple([(term, start, end) for spelling, start, end in found if (term := self._term[spelling])])
+
+    def _chunk_query_terms(self, chunk: str) -> tuple[tuple[str, bool], ...]:
+        """Terms, and whether each is more than a function word: told before stemming, or `doe` would be `does`."""
+        found = pieces(chunk, join=self.settings.join_compounds)
+        return tuple(
+            [
+                (term, self._fold(self._plain(spelling)) not in self._query_stop)
+                for spelling, _, _ in found
+                if (term := self._term[spelling])
+            ]
+        )
 
     def _plain(self, spelling: str) -> str:
         """The normalised word before stemming."""

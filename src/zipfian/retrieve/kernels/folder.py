@@ -57,6 +57,7 @@ def prepare(name: str) -> Path:
     try:
         top = root()
         top.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _check_parent(top)
         kernels = top / "kernels"
         for path in (kernels, kernels / name):
             path.mkdir(mode=0o700, exist_ok=True)
@@ -69,6 +70,17 @@ def prepare(name: str) -> Path:
 
 def _home() -> Path:
     return Path.home()
+
+
+def _check_parent(path: Path) -> None:
+    """Nobody else may swap the folders inside: owned by us or root, and sticky where everybody may write."""
+    found = path.stat()
+    if sys.platform == "win32":
+        return
+    if found.st_uid not in (0, os.geteuid()):
+        raise Unusable(f"{path} belongs to another user")
+    if found.st_mode & 0o002 and not found.st_mode & stat.S_ISVTX:
+        raise Unusable(f"{path} can be written by other users; run: chmod 700 {path}")
 
 
 def _check_private(path: Path) -> None:

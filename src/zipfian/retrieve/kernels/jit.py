@@ -10,7 +10,6 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import config
 
 from zipfian.retrieve.kernels import folder
 
@@ -40,6 +39,7 @@ FOLDER = _choose()
 @contextmanager
 def private_cache() -> Iterator[None]:
     """Kernels defined (not: called) inside keep their machine code in the private folder."""
+    config: Any = numba.config
     before = config.CACHE_DIR
     config.CACHE_DIR = str(FOLDER) if FOLDER else before
     try:

@@ -6,8 +6,11 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
+
+
+cgutils: Any = _cgutils  # untyped
 
 
 def _generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -23,13 +26,16 @@ def _generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-@intrinsic
-def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """prefetch(a, i): start loading the cache line of a[i]. No bounds check; a bad address is ignored."""
+def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, index), _generate
 
 
-@intrinsic
-def prefetch2(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
-    """prefetch2(a, i, j): the same for a two-dimensional array."""
+def _prefetch2(typing_context: Any, array: Any, row: Any, column: Any) -> Any:
     return types.void(array, row, column), _generate
+
+
+prefetch: Any = intrinsic(_prefetch)
+"""prefetch(a, i): start loading the cache line of a[i]. No bounds check; a bad address is ignored."""
+
+prefetch2: Any = intrinsic(_prefetch2)
+"""prefetch2(a, i, j): the same for a two-dimensional array."""

@@ -1,0 +1,58 @@
+"""Where downloaded weights and cached encodings are kept, and how a file gets there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+OVERRIDE = "ZIPFIAN_CACHE_DIR"
+"""Environment variable naming another root for zipfian's caches."""
+
+_BLOCK = 1 << 20
+
+
+def root() -> Path:
+    """The user's cache folder for zipfian."""
+    chosen = os.environ.get(OVERRIDE)
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "zipfian" / "cache"
+    xdg = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "zipfian"
+
+
+def sha256(path: Path) -> str:
+    """Hash of a file's bytes, in hexadecimal."""
+    known = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            known.update(block)
+    return known.hexdigest()
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A new file that takes the name `path` when the block ends well, and vanishes when it does not.
+
+    Two processes may do this at once: each writes its own temporary file, and the last rename wins.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

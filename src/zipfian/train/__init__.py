@@ -1,0 +1,1 @@
+"""Training of vocabularies (torch, extra `train`). Nothing here is needed to index or to search."""

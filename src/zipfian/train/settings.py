@@ -1,0 +1,167 @@
+"""How a sparse autoencoder is trained, as plain values; the two papers' settings are presets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+from zipfian import limits
+from zipfian.errors import InvalidInput
+
+Precision = Literal["auto", "float32", "tf32", "bf16"]
+
+
+@dataclass(frozen=True, slots=True)
+class SaeSettings:
+    """Top-k autoencoder after Gao et al. (2024).
+
+    Parameters
+    ----------
+    width
+        Terms of the vocabulary.
+    k
+        Terms that stay active per token while training; inference may use fewer.
+    epochs
+        Passes over the activations; a fraction is allowed.
+    batch
+        Tokens per step.
+    lr, warmup
+        Peak learning rate; share of the steps it is reached in. It falls to 0 along a cosine.
+    optimizer, weight_decay
+        `adam` or `adamw`.
+    l1
+        Weight of the mean L1 norm of the activations beside the squared error.
+    aux_k, aux_weight, dead_after, aux_rows
+        AuxK: terms that were silent for `dead_after` tokens reconstruct what the others left over, the `aux_k`
+        strongest of them per token (half the input width when None, 0 turns it off), on `aux_rows` tokens a step.
+    centre, scale
+        Whether mu is the mean of the activations (else 0) and s makes their mean squared component 1 (else 1).
+    decoder
+        `kaiming` or `unit`: where the decoder starts. The encoder starts as its transpose.
+    unit_norm
+        Keep every decoder row at length 1.
+    seed
+        All randomness comes from it.
+    precision
+        Of the large products. `auto`: tf32 on CUDA, float32 on a CPU.
+    """
+
+    width: int = 16_384
+    k: int = 16
+    epochs: float = 3.0
+    batch: int = 8_192
+    lr: float = 1e-3
+    warmup: float = 0.05
+    optimizer: Literal["adam", "adamw"] = "adam"
+    weight_decay: float = 0.0
+    l1: float = 0.0
+    aux_k: int | None = None
+    aux_weight: float = 1.0 / 32.0
+    dead_after: int = 1_000_000
+    aux_rows: int = 2_048
+    centre: bool = True
+    scale: bool = True
+    decoder: Literal["kaiming", "unit"] = "unit"
+    unit_norm: bool = True
+    seed: int = 0
+    precision: Precision = "auto"
+
+    def __post_init__(self) -> None:
+        _whole("width", self.width, 1, limits.MAX_SAE_TERMS)
+        _whole("k", self.k, 1, self.width)
+        _whole("batch", self.batch, 1, 2**24)
+        _whole("dead_after", self.dead_after, 1, 2**50)
+        _whole("aux_rows", self.aux_rows, 1, 2**24)
+        _whole("seed", self.seed, 0, 2**62)
+        if self.aux_k is not None:
+            _whole("aux_k", self.aux_k, 0, self.width)
+        _real("epochs", self.epochs, 0.0, 1e6, above=True)
+        _real("lr", self.lr, 0.0, 1e3, above=True)
+        _real("warmup", self.warmup, 0.0, 1.0)
+        for name in ("weight_decay", "l1", "aux_weight"):
+            _real(name, getattr(self, name), 0.0, 1e6)
+        _choice("optimizer", self.optimizer, ("adam", "adamw"))
+        _choice("decoder", self.decoder, ("kaiming", "unit"))
+        _choice("precision", self.precision, ("auto", "float32", "tf32", "bf16"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> SaeSettings:
+        """What `to_json` wrote."""
+        unknown = set(values) - {field.name for field in fields(cls)}
+        if unknown:
+            raise InvalidInput(f"unknown training settings: {', '.join(sorted(unknown))}")
+        return cls(**values)
+
+    @classmethod
+    def preset(cls, name: str, dim: int, **changes: Any) -> SaeSettings:
+        """The settings of a paper for token vectors of width `dim`: `bm25-v` or `latent-terms`."""
+        if name == "bm25-v":
+            found = cls(
+                width=16 * dim, k=16, optimizer="adam", batch=4_096, epochs=5.0, l1=1e-3, warmup=0.0,
+                centre=False, scale=False, decoder="kaiming", aux_k=0,
+            )  # fmt: skip
+        elif name == "latent-terms":
+            found = cls(
+                width=32_768, k=16, optimizer="adamw", weight_decay=0.01, batch=4_096, epochs=3.0,
+                centre=False, scale=False, decoder="kaiming", aux_k=0,
+            )  # fmt: skip
+        else:
+            raise InvalidInput(f"there is no preset {name!r}: choose from {', '.join(PRESETS)}")
+        return replace(found, **changes)
+
+    def lr_at(self, step: int, steps: int) -> float:
+        """Learning rate of a step (from 0) of a training of `steps` steps."""
+        rise = max(1, round(self.warmup * steps)) if self.warmup > 0 else 0
+        if step < rise:
+            return self.lr * (step + 1) / rise
+        done = (step - rise) / max(1, steps - rise)
+        return self.lr * 0.5 * (1.0 + math.cos(math.pi * min(1.0, done)))
+
+    def aux_count(self, dim: int) -> int:
+        """Silent terms that AuxK uses per token."""
+        return min(self.width, dim // 2) if self.aux_k is None else self.aux_k
+
+
+PRESETS = ("bm25-v", "latent-terms")
+
+
+@dataclass(frozen=True, slots=True)
+class InferencePreset:
+    """How a paper turns activations into an index, beside its training settings."""
+
+    k: int
+    k_post: int | None
+    phi: str
+    k1: float
+    b: float
+    scale: float | None
+    """Steps per unit of stored weights; None keeps float32."""
+    weighted_query: bool
+
+
+INFERENCE_PRESETS: Mapping[str, InferencePreset] = {
+    "bm25-v": InferencePreset(k=16, k_post=16, phi="identity", k1=1.5, b=0.75, scale=100.0, weighted_query=False),
+    "latent-terms": InferencePreset(k=16, k_post=None, phi="sqrt", k1=8.0, b=0.7, scale=None, weighted_query=True),
+}
+
+
+def _whole(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(f"{name} must be a whole number between {low:,} and {high:,}, not {value!r}")
+
+
+def _real(name: str, value: object, low: float, high: float, *, above: bool = False) -> None:
+    good = not isinstance(value, bool) and isinstance(value, (int, float)) and low <= value <= high
+    if not good or (above and value == low):
+        raise InvalidInput(f"{name} must be a number {'above' if above else 'from'} {low:g} to {high:g}, not {value!r}")
+
+
+def _choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
