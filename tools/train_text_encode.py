@@ -5,10 +5,11 @@ The encoder is BERT as all-MiniLM-L6-v2 uses it, written out: the machine that t
 
 from __future__ import annotations
 
+import itertools
 import json
 import lzma
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,14 +33,9 @@ class Pieces(NamedTuple):
 
 def read_lines(path: Path, limit: int | None = None) -> list[str]:
     """Paragraphs of a plain or xz text file, one per line."""
-    opened = lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8")
-    with opened as stream:
-        found = []
-        for line in stream:
-            if limit is not None and len(found) >= limit:
-                break
-            found.append(line.rstrip("\n"))
-    return found
+    opener: Any = lzma.open if path.suffix == ".xz" else open
+    with opener(path, "rt", encoding="utf-8") as stream:
+        return [line.rstrip("\n") for line in itertools.islice(stream, limit)]
 
 
 def tokenise(tokenizer_file: Path, texts: list[str], max_tokens: int = 512) -> Pieces:
@@ -130,7 +126,8 @@ def hidden_states(
     order = np.argsort(-lengths, kind="stable")
     place = 0
     while place < len(order):
-        longest = int(lengths[order[place]]) + 2
+        # A multiple of 8 keeps the fused attention kernels usable with a mask.
+        longest = -(-(int(lengths[order[place]]) + 2) // 8) * 8
         rows = torch.from_numpy(order[place : place + max(1, batch_tokens // longest)]).to(device)
         place += len(rows)
         size = sizes[rows][:, None]
@@ -184,7 +181,5 @@ def read_collection(folder: Path, tokenizer_file: Path, limit: int | None = None
         documents=tokenise(tokenizer_file, texts),
         queries=tokenise(tokenizer_file, [query["text"] for query in judged]),
         query_ids=[query["_id"] for query in judged],
-        relevant=[
-            {number[d]: gain for d, gain in gains[query["_id"]].items() if d in number} for query in judged
-        ],
+        relevant=[{number[d]: gain for d, gain in gains[query["_id"]].items() if d in number} for query in judged],
     )

@@ -1,4 +1,4 @@
-"""Part of train_text_vocabulary.py: how well do terms retrieve? Dense matrices on the device, small collections only."""
+"""Part of train_text_vocabulary.py: how well do terms retrieve? Small collections, dense matrices."""
 
 from __future__ import annotations
 

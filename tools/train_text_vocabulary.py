@@ -19,61 +19,39 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from train_text_encode import Collection, MiniLM, Pieces, hidden_states, read_collection, read_lines, tokenise
-from train_text_eval import K_MAX, Codes, Scoring, impacts, item_of, measure, ndcg, pool, ranking, stored, table_queries
-from train_text_stats import PieceTable, firings
+from train_text_codes import (
+    JOINED,
+    LAYERS,
+    Corpus,
+    Item,
+    Tables,
+    Test,
+    codes_of,
+    joined,
+    make_tables,
+    plan_item,
+    quantise_in_place,
+)
+from train_text_encode import MiniLM, Pieces, hidden_states, read_collection, read_lines, tokenise
+from train_text_eval import K_MAX, Scoring, ndcg, ranking
+from train_text_report import evaluate, show, table_line
+from train_text_stats import firings
 
 from zipfian.train.export import save_vocabulary
 from zipfian.train.sae import Progress, TrainResult, reconstruction, train_sae
 from zipfian.train.settings import SaeSettings
-from zipfian.train.source import MemorySource
-from zipfian.vocabulary._sae_weights import quantise
 
-LAYERS = (-2, -1)
-JOINED: dict[str, tuple[tuple[int, float], ...]] = {
-    "l1": ((-1, 1.0),),
-    "l2": ((-2, 1.0),),
-    "cat": ((-2, 0.5), (-1, 1.0)),
-}
-VOCABULARY = 30_522
 HELD_OUT = 65_536
-DOCUMENT_VARIANTS: tuple[tuple[int, int | None], ...] = (
-    (16, None), (8, None), (6, None), (5, None), (4, None), (3, None), (2, None),
-    (16, 370), (8, 370), (16, 200), (8, 200), (4, 200),
-)  # fmt: skip
 POSTINGS_LIMIT = 370.0
 PLAN = (
     "l1-k16-s0", "cat-k16-s0", "l2-k16-s0", "l1-k8-s0", "l1-k32-s0", "cat-k8-s0", "cat-k32-s0",
     "l1-k16-s1", "l1-k16-s2", "cat-k16-s1", "cat-k16-s2", "l1-k16-s0-e1", "l1-k16-s0-e6", "l1-k16-s0-w8192",
     "l1-k16-s0-noaux", "l1-k4-s0",
 )  # fmt: skip
-
-
-class Item(NamedTuple):
-    """One training of the plan."""
-
-    name: str
-    layers: str
-    settings: SaeSettings
-
-
-def plan_item(name: str, base: SaeSettings) -> Item:
-    """`LAYERS-kK-sSEED[-eEPOCHS][-wWIDTH][-bBATCH][-lrX][-noaux]`, such as `cat-k16-s0-e6`."""
-    layers, *parts = name.split("-")
-    changes: dict[str, Any] = {}
-    for part in parts:
-        if part == "noaux":
-            changes["aux_k"] = 0
-        elif part.startswith("lr"):
-            changes["lr"] = float(part[2:]) * 1e-4
-        else:
-            key = {"k": "k", "s": "seed", "e": "epochs", "w": "width", "b": "batch"}[part[0]]
-            changes[key] = float(part[1:]) if key == "epochs" else int(part[1:])
-    return Item(name, layers, replace(base, **changes))
 
 
 class Clock:
@@ -90,24 +68,6 @@ class Clock:
 
     def say(self, text: str) -> None:
         print(f"[{self.now():6.1f}s] {text}", flush=True)
-
-
-class Corpus(NamedTuple):
-    """Training text on the device."""
-
-    pieces: Pieces
-    states: dict[int, torch.Tensor]
-    spans: Pieces
-    span_states: dict[int, torch.Tensor]
-    sha256: str
-
-
-class Test(NamedTuple):
-    """A collection with its hidden states."""
-
-    collection: Collection
-    documents: dict[int, torch.Tensor]
-    queries: dict[int, torch.Tensor]
 
 
 def random_spans(pieces: Pieces, seed: int, low: int = 3, high: int = 14) -> Pieces:
@@ -171,134 +131,6 @@ def load_tests(args: argparse.Namespace, clock: Clock) -> list[Test]:
     return found
 
 
-def joined(states: dict[int, torch.Tensor], layers: str) -> MemorySource:
-    chosen = JOINED[layers]
-    return MemorySource(*(states[layer] for layer, _ in chosen), factors=[factor for _, factor in chosen])
-
-
-@torch.no_grad()
-def codes_of(result: TrainResult, source: MemorySource, k: int, block: int = 16_384) -> tuple[Any, Any]:
-    """Values and terms of all rows of a source."""
-    device = result.sae.device
-    values = torch.empty(source.rows, k, device=device)
-    terms = torch.empty(source.rows, k, dtype=torch.int32, device=device)
-    for start in range(0, source.rows, block):
-        rows = source.take(torch.arange(start, min(source.rows, start + block), device=device), device)
-        part = result.sae.activations(result.normalise(rows), k)
-        values[start : start + block], terms[start : start + block] = part
-    return values, terms
-
-
-def quantise_in_place(result: TrainResult) -> None:
-    steps, step = quantise(result.sae.encoder.cpu().numpy())
-    result.sae.encoder.copy_(torch.from_numpy(steps.astype(np.float32) * step[:, None]))
-
-
-class Tables(NamedTuple):
-    """Query tables by name, largest first, and what they were made from."""
-
-    rows: dict[str, tuple[torch.Tensor, torch.Tensor]]
-    pieces: PieceTable
-
-
-def make_tables(codes: tuple[Any, Any], span_codes: tuple[Any, Any], corpus: Corpus, width: int) -> Tables:
-    device = codes[0].device
-    sums = {"text16": PieceTable(VOCABULARY, width, K_MAX, device), "text4": PieceTable(VOCABULARY, width, 4, device)}
-    sums["span16"] = PieceTable(VOCABULARY, width, K_MAX, device)
-    for names, pieces, (values, terms) in (
-        (("text16", "text4"), corpus.pieces, codes), (("span16",), corpus.spans, span_codes),
-    ):  # fmt: skip
-        flat = torch.from_numpy(pieces.ids.astype(np.int32)).to(device)
-        for start in range(0, len(values), 1 << 20):
-            part = slice(start, start + (1 << 20))
-            for name in names:
-                sums[name].add(flat[part].long(), values[part], terms[part].long())
-    rows = {name: table.rows(16) for name, table in sums.items()}
-    text, span = sums["text16"], sums["span16"]
-    # Spans are the better likeness of a query, the whole text has more of them: rare pieces lean on the text.
-    both = PieceTable(VOCABULARY, width, K_MAX, device)
-    both.sums = text.sums + 8 * span.sums
-    both.count = text.count + 8 * span.count
-    rows["both16"] = both.rows(16)
-    return Tables(rows, text)
-
-
-def evaluate(
-    result: TrainResult, item: Item, tests: list[Test], tables: Tables | None, *, grid: bool
-) -> list[dict[str, Any]]:
-    """Every variant of documents x queries, averaged over the collections."""
-    width = item.settings.width
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
-
-    def note(key: tuple[str, ...], name: str, postings: float, scores: dict[str, Any]) -> None:
-        row = found.setdefault(key, {"documents": key[0], "queries": key[1], "scoring": key[2], "by": {}})
-        row["by"][name] = {**scores, "postings": postings}
-
-    for test in tests:
-        collection, device = test.collection, result.sae.device
-        sides = []
-        for states, pieces in ((test.documents, collection.documents), (test.queries, collection.queries)):
-            values, terms = codes_of(result, joined(states, item.layers), min(K_MAX, width))
-            sides.append(Codes(values, terms.long(), item_of(pieces.indptr, device), len(pieces.indptr) - 1))
-        asked = {k: pool(sides[1], k, width) for k in {k for k, _ in DOCUMENT_VARIANTS}}
-        by_table = {}
-        if tables is not None:
-            for name, (terms, values) in tables.rows.items():
-                for size in (8, 16):
-                    row = (terms[:, :size], values[:, :size])
-                    by_table[f"{name}r{size}"] = table_queries(row, collection, width)
-        for k, k_post in DOCUMENT_VARIANTS:
-            documents = stored(pool(sides[0], k, width), k_post)
-            postings = float((documents > 0).sum()) / len(documents)
-            weights = impacts(documents, Scoring())
-            name = f"k{k}" + (f"p{k_post}" if k_post else "")
-            plain = str(tuple(Scoring()))
-            for k_query in sorted({k, 8, 16}):
-                note((name, f"k{k_query}", plain), collection.name, postings,
-                     measure(asked[k_query], weights, collection, Scoring()))  # fmt: skip
-            for table, queries in by_table.items():
-                note((name, table, plain), collection.name, postings,
-                     measure(queries, weights, collection, Scoring()))  # fmt: skip
-            if grid and k_post is None and k in (16, 8, 4):
-                for power in (0.35, 0.5, 0.65, 0.8):
-                    for k1 in (1.0, 2.0, 4.0, 8.0, 16.0, 32.0):
-                        scoring = Scoring(k1, 0.7, power)
-                        note((name, f"k{k}", str(tuple(scoring))), collection.name, postings,
-                             measure(asked[k], impacts(documents, scoring), collection, scoring))  # fmt: skip
-    for row in found.values():
-        row["name"] = item.name
-        for half in ("all", "even", "odd", "postings"):
-            row[half] = float(np.mean([scores[half] for scores in row["by"].values()]))
-        most = row["by"].get("scifact", {"postings": row["postings"]})
-        row["scifact_postings"] = most["postings"]
-    return list(found.values())
-
-
-def table_line(row: dict[str, Any]) -> str:
-    by = " ".join(f"{name[:7]} {s['all']:.4f}" for name, s in row["by"].items())
-    return (
-        f"{row['name']:<16} {row['documents']:<7} {row['queries']:<10} {row['scoring']:<16} "
-        f"{row['scifact_postings']:6.0f}p even {row['even']:.4f} odd {row['odd']:.4f} all {row['all']:.4f} | {by}"
-    )
-
-
-def show(rows: list[dict[str, Any]], clock: Clock) -> None:
-    """The lines that matter of one vocabulary: encoder queries with k as documents, and the best table."""
-    plain = str(tuple(Scoring()))
-    usual = [row for row in rows if row["scoring"] == plain]
-    for k, k_post in DOCUMENT_VARIANTS:
-        name = f"k{k}" + (f"p{k_post}" if k_post else "")
-        of = [row for row in usual if row["documents"] == name]
-        best = [max((r for r in of if ("r" in r["queries"]) == table), key=lambda r: r["even"], default=None)
-                for table in (False, True)]  # fmt: skip
-        for row in best:
-            if row is not None:
-                clock.say(table_line(row))
-    tuned = [row for row in rows if row["scoring"] != plain]
-    for row in sorted(tuned, key=lambda r: -r["even"])[:2]:
-        clock.say("tuned: " + table_line(row))
-
-
 def train_one(item: Item, corpus: Corpus, args: argparse.Namespace, clock: Clock) -> tuple[TrainResult, Any]:
     held = min(HELD_OUT, len(corpus.pieces.ids) // 10)
     n = len(corpus.pieces.ids) - held
@@ -308,7 +140,9 @@ def train_one(item: Item, corpus: Corpus, args: argparse.Namespace, clock: Clock
 
     def tell(p: Progress) -> None:
         if args.verbose or p.step == p.steps:
-            clock.say(f"{item.name} {p.step}/{p.steps} fvu {p.fvu:.4f} l0 {p.l0:.1f} dead {p.dead:.4f} {p.seconds:.1f}s")
+            clock.say(
+                f"{item.name} {p.step}/{p.steps} fvu {p.fvu:.4f} l0 {p.l0:.1f} dead {p.dead:.4f} {p.seconds:.1f}s"
+            )
 
     result = train_sae(source, item.settings, device=args.device, progress=tell, report_every=500, held_out=rows)
     for k in (16, 8, 4):
@@ -337,7 +171,11 @@ def save(result: TrainResult, item: Item, corpus: Corpus, rows: list[dict[str, A
         "layers": JOINED[item.layers],
         "data": "wiki-paragraphs.txt.xz",
         "data_sha256": corpus.sha256,
-        "retrieval": [row for row in rows if row["scoring"] == str(tuple(Scoring()))],
+        "retrieval": [
+            {key: row[key] for key in ("documents", "queries", "even", "odd", "all", "scifact_postings")}
+            for row in rows
+            if row["scoring"] == str(tuple(Scoring())) and row["queries"] in (row["documents"], "text16r8", "both16r8")
+        ],
     }
     save_vocabulary(result, folder / item.name, info=info)
 
@@ -403,17 +241,17 @@ def run(args: argparse.Namespace) -> None:
         quantise_in_place(result)
         metrics[item.name] = result.metrics
         result.metrics["held_out_int8"] = reconstruction(result, held_rows)
-        codes = codes_of(result, joined(corpus.states, item.layers), K_MAX)
-        span_codes = codes_of(result, joined(corpus.span_states, item.layers), K_MAX)
+        codes = codes_of(result, joined(corpus.states, item.layers), K_MAX, precision="tf32")
+        span_codes = codes_of(result, joined(corpus.span_states, item.layers), K_MAX, precision="tf32")
         tables = make_tables(codes, span_codes, corpus, item.settings.width)
         rows = evaluate(result, item, tests, tables, grid=args.grid)
         if exact is not None:
-            before = {(r["documents"], r["queries"]): r["all"] for r in exact}
-            change = [r["all"] - before[r["documents"], r["queries"]] for r in rows
-                      if (r["documents"], r["queries"]) in before and r["scoring"] == str(tuple(Scoring()))]  # fmt: skip
+            before = {(r["documents"], r["queries"], r["scoring"]): r["all"] for r in exact}
+            after = {(r["documents"], r["queries"], r["scoring"]): r["all"] for r in rows}
+            change = [after[key] - score for key, score in before.items()]
             result.metrics["int8_minus_float32_ndcg"] = [float(np.min(change)), float(np.max(change))]
             clock.say(f"int8 against float32, nDCG@10 by variant: {min(change):+.4f} to {max(change):+.4f}")
-        show(rows, clock)
+        show(rows, clock.say)
         all_rows += rows
         save(result, item, corpus, rows, args.work)
         if item.name in args.keep or (not args.keep and item.name.endswith("-s0")):

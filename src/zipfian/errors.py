@@ -44,8 +44,19 @@ class WeightsCorrupt(ZipfianError, RuntimeError):
     """A weight file whose content is not the pinned one; it is never used."""
 
     def __init__(self, file: Path, sha256: str) -> None:
-        super().__init__(f"{file}: its sha256 is not {sha256}. Run 'zipfian weights get' to fetch it again")
+        super().__init__(
+            f"{file}: its sha256 is not {sha256}. It was not used; 'zipfian weights get' fetches a right one"
+        )
         self.file = file
+
+
+class ImageUnreadable(ZipfianError, ValueError):
+    """A picture that is damaged, cut short or of no known format; `file` names it."""
+
+    def __init__(self, file: str, problem: str) -> None:
+        super().__init__(f"{file}: {problem}")
+        self.file = file
+        self.problem = problem
 
 
 class IndexNotFound(ZipfianError, FileNotFoundError):

@@ -103,3 +103,15 @@ MAX_PHI_WEIGHT = 2.0**22
 
 MAX_SAE_TERMS = 1_000_000
 """Terms of a sparse autoencoder."""
+
+MAX_TEXT_TOKENS = 262_144
+"""Word pieces of one text that go through an encoder: 400 MB of vectors at 384 dimensions."""
+
+MAX_IMAGE_BYTES = 128 * 1024 * 1024
+"""Bytes of one picture file."""
+
+MAX_IMAGE_PIXELS = 89_478_485
+"""Width x height of one picture: a quarter of a gigabyte as RGB, and where Pillow begins to warn."""
+
+MAX_IMAGE_FRAMES = 10_000
+"""Frames of an animation or pages of a TIFF, of which only the first is used."""

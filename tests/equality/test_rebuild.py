@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import zipfian as zf
 from tests.equality.compare import FORMULAS, assert_same, fresh
+from tests.equality.places import quick_folder
 from zipfian.collection import Leg
 from zipfian.errors import InvalidInput
 from zipfian.vocabulary import Pruning
@@ -60,20 +59,22 @@ class Rebuild(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="zipfian-rebuild-"))
+        self.folder = quick_folder()
         self.copies = 0
 
     @initialize(
         formulas=st.tuples(*[st.sampled_from(FORMULAS)] * 3),
+        others=st.sets(st.sampled_from(FORMULAS), max_size=3),
         prunings=st.tuples(*[st.sampled_from(PRUNINGS)] * 3),
         memory=st.sampled_from([0, 3_000, 1 << 28]),
     )
-    def create(self, formulas: Any, prunings: Any, memory: int) -> None:
+    def create(self, formulas: Any, others: Any, prunings: Any, memory: int) -> None:
         self.legs = {
             "words": Leg.words(scoring=formulas[0], pruning=prunings[0]),
             "latent": Leg.terms(N_TERMS, scoring=formulas[1], pruning=prunings[1]),
             "exact": Leg.terms(N_TERMS, scoring=formulas[2], pruning=prunings[2], tf="float32"),
         }
+        self.formulas = (None, *others)
         self.memory = memory
         self.docs: dict[str, dict[str, Any]] = {}
         self.collection = zf.Collection.create(self.folder / "c", self.legs, memory_bytes=memory)
@@ -169,13 +170,15 @@ class Rebuild(RuleBasedStateMachine):
         self.copies += 1
         queries = {**QUERIES, **{name: asked for name, asked in LATE.items() if name in self.legs}}
         with fresh(self.folder / f"fresh{self.copies}", self.legs, self.docs.values()) as copy:
-            assert_same(self.collection, copy, queries)
+            assert_same(self.collection, copy, queries, self.formulas)
             for i in self.docs:
                 one, two = self.collection.vector(i), copy.vector(i)
                 assert (one is None and two is None) or one.tolist() == two.tolist()
             for where in ({"n": {">=": 1}}, {"not": {"tag": "a"}}):
                 if set(copy.fields) >= {"n", "tag"}:
-                    found = [[(h.id, h.score) for h in c.search("plant light", 3, where)] for c in (self.collection, copy)]
+                    found = [
+                        [(h.id, h.score) for h in c.search("plant light", 3, where)] for c in (self.collection, copy)
+                    ]
                     assert found[0] == found[1]
         shutil.rmtree(self.folder / f"fresh{self.copies}")
 
@@ -187,5 +190,6 @@ class Rebuild(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-Rebuild.TestCase.settings = settings(max_examples=25, stateful_step_count=15)
+USUAL = settings.default.max_examples if settings.default else 100
+Rebuild.TestCase.settings = settings(max_examples=40 if USUAL <= 100 else USUAL, stateful_step_count=15)
 test_rebuild = Rebuild.TestCase

@@ -1,4 +1,4 @@
-"""Real text for tests: the language reference that every Python carries, and collections from disk where there are any."""
+"""Real text for tests: the language reference that every Python carries, and collections that a machine may have."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import os
 import tarfile
 from functools import cache
 from pathlib import Path
-from typing import Any
-
 from pydoc_data.topics import topics
+from typing import Any
 
 ARCHIVE = "text-collections.tar.xz"
 

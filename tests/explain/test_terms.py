@@ -24,12 +24,10 @@ N_TERMS = 50
 def reference(tmp_path_factory: pytest.TempPathFactory) -> zf.Collection:
     """The language reference in several segments with deleted documents, and a leg of made-up terms."""
     rng = np.random.default_rng(2)
-    documents = [
-        {**d, "terms": {"latent": (np.flatnonzero(rng.random(N_TERMS) < 0.1), None)}} for d in paragraphs()
-    ]
-    for d in documents:
-        ids = d["terms"]["latent"][0]
-        d["terms"] = {"latent": (ids, rng.uniform(0.05, 4.0, len(ids)))}
+    documents = []
+    for d in paragraphs():
+        ids = np.flatnonzero(rng.random(N_TERMS) < 0.1)
+        documents.append({**d, "terms": {"latent": (ids, rng.uniform(0.05, 4.0, len(ids)))}})
     legs = {"words": Leg.words(), "latent": Leg.terms(N_TERMS)}
     c = zf.Collection.create(tmp_path_factory.mktemp("explain") / "c", legs)
     for start in range(0, len(documents), 700):
@@ -164,6 +162,7 @@ def test_why_one_document_stands_above_another(reference: zf.Collection) -> None
     results = reference.search(query, 30)
     for first, second in ((results[0], results[9]), (results[9], results[0]), (results[3], results[29])):
         tree = reference.why(query, first.id, second.id)
+        assert tree == results.why(first, second)
         check_sums(tree)
         assert tree.value == pytest.approx(first.score - second.score, abs=1e-12)
         above, below = (first, second) if first.score > second.score else (second, first)

@@ -13,9 +13,9 @@ from tests.retrieve.brute import Corpus, from_columns
 from zipfian import BM25, Dot
 
 SMALL = (1, 2, 3, 63, 64, 65, 129, 1000)
-WINDOWED = (8_192, 32_767, 32_768, 32_769, 32_770, 65_536, 70_001)
-SHARES = (0.0, 1e-9, 0.0003, 0.01, 0.12, 0.13, 0.4, 0.95, 1.0)
-"""Of all documents; 1e-9 stands for one. Dense rows begin above 1/8."""
+WINDOWED = (8_192, 32_767, 32_768, 32_769, 32_770, 65_536, 70_001, 98_305)
+SHARES = (0.0, 1e-9, 0.0003, 0.01, 0.06, 0.07, 0.12, 0.13, 0.4, 0.95, 1.0)
+"""Of all documents; 1e-9 stands for one. Dense rows begin above 1/16, and are always read above 1/8."""
 
 KINDS = ("ones", "counts", "uniform", "lognormal", "extreme", "ramp")
 

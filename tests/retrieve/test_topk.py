@@ -16,10 +16,13 @@ from tests.retrieve.brute import Corpus, from_columns
 from zipfian import BM25, Dot, SparseIndex
 from zipfian.retrieve import kernels
 from zipfian.retrieve.arena import NO_MASK, Layout
-from zipfian.retrieve.layout import SAMPLE, WINDOW
+from zipfian.retrieve.layout import MIN_SAMPLED, SAMPLE, WINDOW
 
 SAMPLED = 2 * SAMPLE * WINDOW - 100
-"""Documents of an index just large enough for the guess from a sample of its windows."""
+"""Documents of an index where two windows are the sample that the floor is guessed from."""
+
+BARELY = (MIN_SAMPLED - 1) * WINDOW + 1
+"""Documents of an index just large enough for a sample: one full window of four, the last with one document."""
 
 
 @dataclass
@@ -74,14 +77,13 @@ class Query:
         slack, faint = kernels.scale_query(self.layout.postings, self.slots, self.weight, mult)
         room = min(4096 + 4 * self.k, self.layout.n_windows * WINDOW)
         docs, sums = np.empty(room, np.int64), np.empty(room, np.int64)
-        heap = np.zeros(self.k, np.int64)
         acc = np.zeros(WINDOW, np.uint16)
-        n, floor, guessed = kernels.collect(
+        n, floor, kth = kernels.collect(
             self.layout.postings, self.layout.n_windows, self.slots, mult, self.k, slack, 0, True, self.allowed,
-            acc, heap, docs, sums,
+            acc, docs, sums,
         )  # fmt: skip
         assert not acc.any()
-        return Sweep(slack, bool(faint), n, floor, bool(guessed), int(heap[0]), docs[: max(n, 0)], sums[: max(n, 0)])
+        return Sweep(slack, bool(faint), n, floor, kth, docs[: max(n, 0)], sums[: max(n, 0)])
 
 
 @dataclass
@@ -90,14 +92,13 @@ class Sweep:
     faint: bool
     n: int
     floor: int
-    guessed: bool
     kth: int
     docs: Any
     sums: Any
 
     @property
     def failed_guess(self) -> bool:
-        return self.guessed and self.kth - self.slack < self.floor
+        return self.floor > max(0, self.kth - self.slack)
 
 
 def index_of(corpus: Corpus, scoring: Any = None) -> SparseIndex:
@@ -209,37 +210,51 @@ def test_documents_sorted_by_score(way: str, k: int) -> None:
     agree(corpus, Dot(), [0], k)
 
 
+@pytest.mark.parametrize("n", [BARELY, SAMPLED])
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("k", [100, 250])
-def test_a_guess_that_fails_is_swept_again(k: int, dense: bool) -> None:
+def test_a_guess_that_fails_is_swept_again(k: int, dense: bool, n: int) -> None:
     """The best documents all lie in the sampled windows: what the sample promises, the others do not keep."""
-    n = SAMPLED
+    stride = min(SAMPLE, (n + WINDOW - 1) // WINDOW)
     rng = np.random.default_rng(k)
     docs = np.arange(n) if dense else np.arange(0, n, 50)
     values = np.minimum(rng.exponential(1.0, len(docs)), 12.0)
-    sampled = (docs // WINDOW) % SAMPLE == SAMPLE // 2
-    values[rng.choice(np.flatnonzero(sampled), k // 2, replace=False)] = 20.0
+    sampled = (docs // WINDOW) % stride == stride // 2
+    values[rng.choice(np.flatnonzero(sampled), k * 9 // 10, replace=False)] = 20.0
     corpus = from_columns(n, [(docs, values), (docs[::7], 0.5)])
     query = agree(corpus, Dot(), [0, 1], k)
     sweep = query.sweep()
-    assert sweep.guessed
     assert sweep.failed_guess
     assert len(sweep.docs) < k, "the first sweep alone would have lost hits"
 
 
+@pytest.mark.parametrize("n", [BARELY, SAMPLED])
 @pytest.mark.parametrize("k", [60, 200])
-def test_a_guess_that_holds(k: int) -> None:
+def test_a_guess_that_holds(k: int, n: int) -> None:
     rng = np.random.default_rng(k)
-    n = SAMPLED
     columns = []
     for share in (0.3, 0.02):
         docs = np.flatnonzero(rng.random(n) < share)
         columns.append((docs, np.exp(rng.standard_normal(len(docs)))))
     query = agree(from_columns(n, columns), BM25(), [0, 1], k)
     sweep = query.sweep()
-    assert sweep.guessed
     assert not sweep.failed_guess
     assert k <= sweep.n < 4096
+    assert np.count_nonzero(sweep.sums >= sweep.kth) >= k
+    assert np.count_nonzero(sweep.sums >= sweep.kth + 16) < k
+
+
+def test_rows_that_add_nothing_at_first() -> None:
+    """The row read first rounds to 0 in the whole chunk; the others make one of its documents the best of all."""
+    n, m = 8_192, 300
+    columns = []
+    for term in range(m):
+        values = np.full(n, 1e-3)
+        values[8_000 if term == 0 else 5] = 1.0
+        columns.append((np.arange(n), values))
+    query = agree(from_columns(n, columns), Dot(), np.arange(m), 1)
+    assert query.fast()[0] == [5]
+    assert np.all(query.layout.postings.dense >= 0)
 
 
 @pytest.mark.parametrize("k", [1, 40])
@@ -275,11 +290,13 @@ def test_filters_that_leave_few(allowed: int) -> None:
         assert len(query.fast()[0]) <= min(k, allowed)
 
 
-@pytest.mark.parametrize("n_docs", [WINDOW * SAMPLE * 2 - WINDOW, WINDOW * SAMPLE * 2 - WINDOW + 1])
-def test_the_size_where_sampling_begins(n_docs: int) -> None:
-    corpus = corpora.make(np.random.default_rng(0), n_docs, [0.2, 0.01], ["uniform", "lognormal"])
-    query = agree(corpus, BM25(), [0, 1], 100)
-    assert query.sweep().guessed == (query.layout.n_windows >= 2 * SAMPLE)
+@pytest.mark.parametrize(("n_docs", "sampled"), [(BARELY - 1, False), (BARELY, True)])
+def test_the_size_where_sampling_begins(n_docs: int, sampled: bool) -> None:
+    """The best documents all lie in the window that would be the sample: only a guess can fail."""
+    values = np.minimum(np.random.default_rng(0).exponential(1.0, n_docs), 8.0)
+    values[2 * WINDOW : 2 * WINDOW + 90] = 20.0
+    query = agree(from_columns(n_docs, [(np.arange(n_docs), values)]), Dot(), [0], 100)
+    assert query.sweep().failed_guess == sampled
 
 
 def test_k_of_a_million() -> None:

@@ -30,6 +30,8 @@ COMMANDS: dict[str, str] = {
     "check": "read every byte of a collection and report damage",
     "delete": "remove documents by id",
     "merge": "join segments and drop what was deleted",
+    "weights": "fetch, list and find the encoders' weights",
+    "restore": "go back to an older commit when the newest is damaged",
 }
 """Name and one-line help of each subcommand; the module of the same name does the work."""
 

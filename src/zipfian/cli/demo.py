@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from zipfian.collection import Collection, Results
 
 QUESTIONS: tuple[tuple[str, dict[str, Any] | None], ...] = (
-    ("split a string the way a shell does", None),
     ("most common elements and their counts", None),
+    ("split a string using shell-like syntax", None),
     ("temporary directory that is removed automatically", {"kind": "class"}),
     ("wait for a child process with a timeout", {"module": "subprocess"}),
     ("what happens when an exception is raised in a with statement", None),
@@ -137,7 +137,7 @@ def _change(steps: Steps, collection: Collection, results: Results, documents: d
         collection.delete([best])
         collection.commit()
     _ranking("deleted", collection.search(question, k=HITS))
-    changed = {**documents[best], "text": documents[best]["text"] + "\n\nSplits as a shell does, quotes included."}
+    changed = {**documents[best], "text": documents[best]["text"] + "\n\nUse it to count the most common words."}
     with steps.time("upsert one document and commit"):
         collection.upsert([changed])
         collection.commit()

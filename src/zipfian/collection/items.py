@@ -12,6 +12,7 @@ import numpy.typing as npt
 from zipfian import limits
 from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.index.lengths import posting_lengths
 from zipfian.index.metadata import FieldType, check_metadata, encode_metadata
 from zipfian.types import Terms
 from zipfian.vocabulary import prune_terms, to_fixed
@@ -182,10 +183,11 @@ def _check_text(text: Any, settings: Settings) -> str | None:
         text.encode()
     except UnicodeEncodeError as e:
         raise InvalidInput(f"the text is not valid Unicode (character {e.start})") from None
-    if len(text) > limits.MAX_DOCUMENT_TERMS // 2:  # shorter texts cannot have too many terms
+    if len(text) > limits.MAX_DOCUMENT_TERMS // 2:  # shorter texts cannot have too many terms, or one too often
         for leg in settings.legs.values():
             if leg.kind == "words":
-                leg.vocabulary.counts(text)
+                most = max(leg.vocabulary.counts(text).values(), default=1)
+                posting_lengths(np.array([most], np.uint32), leg.tf, leg.scale, str(leg.scoring.phi))
     return text
 
 

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet
+from zipfian.explain.terms import compare
 from zipfian.types import Explanation
 
 
@@ -82,6 +83,10 @@ class Results(Sequence[Hit]):
     def explain(self, hit: Hit) -> Explanation:
         """The hit's score as a tree whose parts sum to it, from the same snapshot and settings."""
         return self._explain(self._own(hit).number)
+
+    def why(self, a: Hit, b: Hit) -> Explanation:
+        """Which terms put hit A above hit B (or B above A): the difference of their scores, term by term."""
+        return compare(self.explain(a), self.explain(b), a.id, b.id)
 
     def highlight(self, hit: Hit, **options: Any) -> list[Snippet]:
         """The best passages of the hit's text with the matching words marked; options of `explain.highlight`."""

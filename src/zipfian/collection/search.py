@@ -67,10 +67,8 @@ def run(
     t_filter = time.perf_counter()
     docs, scores = searcher.search(prepared, k, mask)
     hits = []
-    for rank, (doc, score) in enumerate(zip(docs.tolist(), scores.tolist(), strict=True), 1):
-        segment, local = view.place(doc)
-        seen = LegHit(rank, score, 1.0)
-        hits.append(Hit(segment.docs.id(local), score, rank, {name: seen}, doc, _Loader(view, doc)))
+    for rank, (doc, score, doc_id) in enumerate(zip(docs.tolist(), scores.tolist(), view.ids_of(docs), strict=True), 1):
+        hits.append(Hit(doc_id, score, rank, {name: LegHit(rank, score, 1.0)}, doc, _Loader(view, doc)))
     end = time.perf_counter()
     return Results(
         hits=tuple(hits),

@@ -164,7 +164,8 @@ class Settings:
         return self.legs[name]
 
     def to_json(self) -> dict[str, Any]:
-        legs = {name: leg.to_json() for name, leg in self.legs.items()}
+        # a list, since manifests sort keys: the first leg of its kind is the one that a query means
+        legs = [{"name": name, **leg.to_json()} for name, leg in self.legs.items()]
         return {"version": VERSION, "legs": legs, "fields": dict(self.fields)}
 
     @classmethod
@@ -175,7 +176,7 @@ class Settings:
                 f"{source}: written by a newer zipfian (settings version {version}); upgrade the package"
             )
         try:
-            legs = {name: Leg.from_json(name, leg) for name, leg in data["legs"].items()}
+            legs = {leg["name"]: Leg.from_json(leg["name"], leg) for leg in data["legs"]}
             fields = dict(data["fields"])
         except (KeyError, TypeError, AttributeError) as e:
             raise IndexCorrupt(source, f"its collection settings cannot be read ({e!r})") from e

@@ -86,6 +86,12 @@ class View:
         at = int(np.searchsorted(self.bases, number, side="right")) - 1
         return self.snapshot.segments[at], int(number - self.bases[at])
 
+    def ids_of(self, numbers: Ints) -> list[str]:
+        """The ids of some documents."""
+        at = np.searchsorted(self.bases, numbers, side="right") - 1
+        places = zip(at.tolist(), (numbers - self.bases[at]).tolist(), strict=True)
+        return [self.snapshot.segments[segment].docs.id(doc) for segment, doc in places]
+
     def ids(self) -> Iterator[str]:
         """All live ids in document order."""
         for segment in self.snapshot.segments:

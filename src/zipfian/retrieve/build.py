@@ -25,7 +25,9 @@ def from_csr(
     n_windows = windows(n_docs)
     # Our own copies, whatever the caller's arrays are: a reader may change theirs, and kernels need these exact types.
     indptr, indices, weights = np.array(indptr, np.int64), np.array(indices, np.int32), np.array(weights)
-    start, docs, tf = kernels.invert(indptr, indices, weights, n_terms)
+    start = np.zeros(n_terms + 1, np.int64)
+    docs, tf = np.empty(len(indices), np.int32), np.empty(len(indices), weights.dtype)
+    kernels.invert(indptr, indices, weights, start, docs, tf)
     df = np.diff(start)
     lengths = _lengths(indptr, weights, parse_phi(scoring.phi))
     if isinstance(scoring, TfIdf):

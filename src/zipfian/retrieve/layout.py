@@ -13,8 +13,11 @@ LOG_CHUNK = 6
 CHUNK = 1 << LOG_CHUNK
 """Documents tested at once against the threshold: two AVX-512 or four AVX2 registers of accumulators."""
 
-DENSE_SHARE = 8
-"""A term in more than 1/8 of the documents also gets a dense row of one byte per document."""
+DENSE_SHARE = 16
+"""A term in more than 1/16 of the documents also gets a dense row of one byte per document."""
+
+ALWAYS_DENSE = 8
+"""A term in more than 1/8 of the documents is always read from its row, one in fewer where that saves time."""
 
 ROW_PADDING = 192
 """Bytes after each dense row: rows a power of two apart would fight for the same cache sets."""
@@ -27,6 +30,12 @@ FORWARD_TERMS = 1 << 22
 
 SAMPLE = 8
 """Every 8th window is swept first; the k-th best of all documents is then guessed from it (and checked)."""
+
+LOG_STEP = 4
+"""The k-th best sum is known to within 2**LOG_STEP of 65,536; see `kernels.counts`."""
+
+MIN_SAMPLED = 4
+"""Windows below which there is nothing to gain from a sample."""
 
 MAX_SUMMED_TERMS = 1024
 """Queries with more terms are summed in float64: 16-bit sums would be too coarse to leave many documents out."""

@@ -42,6 +42,7 @@ class LegStatistics:
         specs = {(leg.spec.tf, leg.spec.scale) for _, _, leg in self.parts}
         if len(specs) > 1:
             raise FingerprintMismatch(f"segments store the weights of leg {name!r} in different ways: {sorted(specs)}")
+        self._known: dict[Term, int] = {}  # df of terms that were asked for; no more than there are terms
         self._df: tuple[Ints, ...] = tuple(s.df_live(name) for _, s, _ in self.parts)
 
     def weights(self, tf: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
@@ -55,10 +56,14 @@ class LegStatistics:
         """Live documents that have a term; 0 for a term that pruning dropped."""
         if term in self.dropped:
             return 0
-        total = 0
+        total = self._known.get(term, 0)
+        if total:
+            return total
         for (_, _, leg), df in zip(self.parts, self._df, strict=True):
             at = leg.lookup(term)
             total += int(df[at]) if at >= 0 else 0
+        if total:
+            self._known[term] = total
         return total
 
     def postings(self, term: Term, compiled: bool = True) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:

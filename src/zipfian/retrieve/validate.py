@@ -34,8 +34,10 @@ def check_scoring(scoring: Any) -> Scoring:
 
 
 def plain(values: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDArray[Any]:
-    """An array of exactly the type the kernels are compiled for: another dtype, byte order, stride or a read-only
-    buffer would compile them anew, which takes seconds."""
+    """An array of exactly the type that kernels are compiled for.
+
+    Another dtype, byte order or stride, or a read-only buffer, would compile them anew, which takes seconds.
+    """
     return np.require(values, dtype, ["C", "A", "W", "E"])
 
 

@@ -90,9 +90,7 @@ class TopKSae:
         if settings.unit_norm:
             grad = self.decoder.grad
             grad -= (grad * self.decoder).sum(dim=1, keepdim=True) * self.decoder
-        return StepStats(
-            error=rest.square().sum(), total=(x - x.mean(dim=0)).square().sum(), active=(values > 0).sum()
-        )
+        return StepStats(error=rest.square().sum(), total=(x - x.mean(dim=0)).square().sum(), active=(values > 0).sum())
 
     def after_step(self) -> None:
         """Put decoder rows back to length 1."""
@@ -113,14 +111,18 @@ class TopKSae:
 
     def _accumulate(self, x: Any, push: Any, values: Any, back: Any, terms: Any) -> None:
         """Sums over tokens: decoder += activation x push, encoder += back x input, bias += back."""
-        if self.device.type != "cuda":
-            flat = terms.reshape(-1)
-            for target, factor, source in ((self.decoder, values, push), (self.encoder, back, x)):
-                target.grad.zero_()
-                target.grad.index_add_(0, flat, (factor[:, :, None] * source[:, None, :]).reshape(-1, self.dim))
-            self.bias.grad.zero_()
-            self.bias.grad.index_add_(0, flat, back.reshape(-1))
+        if self.device.type == "cuda":
+            self._accumulate_dense(x, push, values, back, terms)
             return
+        flat = terms.reshape(-1)
+        for target, factor, source in ((self.decoder, values, push), (self.encoder, back, x)):
+            target.grad.zero_()
+            target.grad.index_add_(0, flat, (factor[:, :, None] * source[:, None, :]).reshape(-1, self.dim))
+        self.bias.grad.zero_()
+        self.bias.grad.index_add_(0, flat, back.reshape(-1))
+
+    def _accumulate_dense(self, x: Any, push: Any, values: Any, back: Any, terms: Any) -> None:
+        """The same as matrix products over a batch x width buffer of which only the touched entries are rewritten."""
         low = torch.bfloat16 if self.settings.precision == "bf16" else torch.float32
         if self._sums is None or self._sums.shape[0] != x.shape[0]:
             self._sums = torch.zeros(x.shape[0], self.settings.width, dtype=low, device=self.device)

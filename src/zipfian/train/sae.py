@@ -174,9 +174,7 @@ def _check_enough(source: Source, settings: SaeSettings, steps: int) -> None:
 
 def _optimizer(sae: TopKSae, settings: SaeSettings) -> Any:
     kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-    return kind(
-        sae.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=sae.device.type == "cuda"
-    )
+    return kind(sae.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=sae.device.type == "cuda")
 
 
 class _Meter:

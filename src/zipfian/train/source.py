@@ -116,13 +116,17 @@ class BlockSource:
                 given += 1
             rest = rows.index_select(0, order[full * batch :])
 
-    def _windows(self, epoch: int) -> Iterator[Any]:
-        held: list[Any] = []
-        count = 0
+    def _checked(self, epoch: int) -> Iterator[Any]:
         for block in self._blocks(epoch):
             tensor = as_tensor(block)
             if tensor.shape[1] != self.dim:
                 raise InvalidInput(f"a block has {tensor.shape[1]} dimensions, the source was said to have {self.dim}")
+            yield tensor
+
+    def _windows(self, epoch: int) -> Iterator[Any]:
+        held: list[Any] = []
+        count = 0
+        for tensor in self._checked(epoch):
             held.append(tensor)
             count += tensor.shape[0]
             if count >= self.buffer_rows:
@@ -135,9 +139,9 @@ class BlockSource:
         """The first rows of the stream; shuffle what you stream if its start is unlike the rest."""
         held: list[Any] = []
         count = 0
-        for block in self._blocks(0):
-            held.append(as_tensor(block))
-            count += held[-1].shape[0]
+        for tensor in self._checked(0):
+            held.append(tensor)
+            count += tensor.shape[0]
             if count >= rows:
                 break
         if not held:

@@ -20,6 +20,8 @@ from zipfian.retrieve.layout import CHUNK, LOG_CHUNK, LOG_WINDOW, MASK, WINDOW
 _AHEAD = 8
 """Documents whose rows are being fetched while one is scored."""
 
+_ONE = np.uint64(1)
+
 
 @kernel
 def _find_long(loc: Any, lo: int, hi: int, x: int) -> int:
@@ -130,6 +132,8 @@ def score_rows(fwd: Forward, norm: Any, spec: Any, slots: Any, weight: Any, docs
     for j in range(len(slots)):
         place[slots[j]] = j + 1
     out = np.zeros(len(docs), np.float64)
+    at_hit = np.empty(len(slots) + 1, np.uint64)
+    of_hit = np.empty(len(slots) + 1, np.uint64)
     for i in range(len(docs)):
         prefetch(fwd.indptr, docs[i])
         prefetch(norm, docs[i])
@@ -142,11 +146,15 @@ def score_rows(fwd: Forward, norm: Any, spec: Any, slots: Any, weight: Any, docs
         if i < _AHEAD:
             continue
         d = docs[i - _AHEAD]
+        hits = np.uint64(0)  # first find the shared terms, without a branch to mispredict, then add them up
+        for x in range(np.uint64(fwd.indptr[d]), np.uint64(fwd.indptr[d + 1])):
+            term = np.uint64(place[np.uint32(fwd.terms[x])])
+            at_hit[hits] = x
+            of_hit[hits] = term
+            hits += np.uint64(term > 0)
         total = 0.0
-        for at in range(fwd.indptr[d], fwd.indptr[d + 1]):
-            j = place[fwd.terms[at]]
-            if j > 0:
-                total += weight[j - 1] * impact(fwd.tf[at], norm[d], family, a, b, c, phi)
+        for h in range(hits):
+            total += weight[of_hit[h] - _ONE] * impact(fwd.tf[at_hit[h]], norm[d], family, a, b, c, phi)
         out[i - _AHEAD] = total
     for j in range(len(slots)):
         place[slots[j]] = 0
@@ -190,9 +198,9 @@ def exact_topk(
                     hi += 1
                 cur[j] = hi
             any_hit |= hi > lo
-            for at in range(lo, hi):
-                d = p.loc[at]
-                acc[d] += weight[j] * impact(p.tf[at], norm[base + int(d)], family, a, b, c, phi)
+            for at in range(np.uint64(lo), np.uint64(hi)):
+                x = np.uint64(p.loc[at])
+                acc[x] += weight[j] * impact(p.tf[at], norm[np.uint64(base) + x], family, a, b, c, phi)
         if not any_hit:
             continue
         for d in range(WINDOW):

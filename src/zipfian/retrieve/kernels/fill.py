@@ -86,24 +86,24 @@ def fill_all(docs: Any, norm: Any, spec: Any, p: Postings) -> None:
 
 
 @kernel
-def invert(indptr: Any, indices: Any, weights: Any, n_terms: int) -> Any:
-    """CSR by document -> (term starts, documents, weights) by term, documents ascending."""
-    start = np.zeros(n_terms + 1, np.int64)
+def invert(indptr: Any, indices: Any, weights: Any, start: Any, docs: Any, tf: Any) -> None:
+    """CSR by document -> term starts, documents and weights by term, documents ascending; `start` comes zeroed.
+
+    The caller allocates: numpy asks for large pages where it can, and these arrays are written in no order at all.
+    """
+    n_terms = len(start) - 1
     for t in indices:
-        start[t + 1] += 1
+        start[np.uint64(t + 1)] += 1
     for t in range(n_terms):
         start[t + 1] += start[t]
     at = start[:-1].copy()
-    docs = np.empty(len(indices), np.int32)
-    tf = np.empty(len(indices), weights.dtype)
     for d in range(len(indptr) - 1):
-        for j in range(indptr[d], indptr[d + 1]):
-            t = indices[j]
-            p = at[t]
-            at[t] = p + 1
+        for j in range(np.uint64(indptr[d]), np.uint64(indptr[d + 1])):
+            t = np.uint64(indices[j])
+            p = np.uint64(at[t])
+            at[t] += 1
             docs[p] = d
             tf[p] = weights[j]
-    return start, docs, tf
 
 
 @kernel

@@ -1,27 +1,10 @@
-"""Two small heaps: integer sums while sweeping, and hits (score, document) at the end."""
+"""A heap of hits (score, document) whose root is the worst kept."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from zipfian.retrieve.kernels.jit import inlined, kernel
-
-
-@inlined
-def raise_root(heap: Any, n: int, value: int) -> None:
-    """Replace the smallest of a min-heap of n numbers."""
-    i = 0
-    while True:
-        c = 2 * i + 1
-        if c >= n:
-            break
-        if c + 1 < n and heap[c + 1] < heap[c]:
-            c += 1
-        if heap[c] >= value:
-            break
-        heap[i] = heap[c]
-        i = c
-    heap[i] = value
 
 
 @inlined

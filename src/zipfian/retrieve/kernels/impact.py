@@ -14,7 +14,7 @@ from zipfian.retrieve.layout import BM25L, LINEAR, SATURATE
 @inlined
 def impact(tf: float, norm: float, family: int, a: float, b: float, c: float, phi: float) -> Any:
     """One term's contribution; `family`, a, b, c and phi come from `scoring.KernelSpec`."""
-    x = np.float64(tf)  # not float(): numba would keep float32, and sqrt and log with it
+    x: Any = np.float64(tf)  # not float(): numba would keep float32, and sqrt and log with it
     if phi == 0.5:
         x = math.sqrt(x)
     elif phi != 1.0:
@@ -26,5 +26,5 @@ def impact(tf: float, norm: float, family: int, a: float, b: float, c: float, ph
         return a * y / (c + y)
     if family == LINEAR:
         return x
-    y = 1.0 + math.log(x)  # LOGTF
-    return y / norm if y > 0.0 and norm > 0.0 else 0.0
+    z = 1.0 + math.log(x)  # LOGTF
+    return z / norm if z > 0.0 and norm > 0.0 else 0.0

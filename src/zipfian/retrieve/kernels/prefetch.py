@@ -9,7 +9,6 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
-
 cgutils: Any = _cgutils  # untyped
 
 

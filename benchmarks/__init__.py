@@ -1,0 +1,1 @@
+"""The project's own benchmarks: `python -m benchmarks --help`. A benchmark is never a timed test."""

@@ -1,0 +1,62 @@
+"""Peers that hold finished scores in memory: bm25s with its numba backend, and a scipy matrix in columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.engines.base import Engine, Unsuitable
+from benchmarks.truth import impacts
+from benchmarks.workloads import Workload
+
+
+class ScipyCsc(Engine):
+    """The columns of the query's terms times their weights, then argpartition."""
+
+    scores = "bm25, finished float32 scores"
+
+    def build(self, workload: Workload) -> None:
+        shape = workload.n_docs, self.shape.n_terms
+        data = impacts(workload, self.shape), workload.indices, workload.indptr
+        self._matrix = sp.csr_matrix(data, shape=shape).tocsc()
+
+    def search(self, terms: Any, weights: Any, k: int) -> Any:
+        scores = self._matrix[:, terms] @ weights
+        k = min(k, len(scores))
+        best = np.argpartition(scores, len(scores) - k)[len(scores) - k :]
+        return best[np.argsort(-scores[best])]
+
+    def nbytes(self) -> int:
+        m = self._matrix
+        return int(m.data.nbytes + m.indices.nbytes + m.indptr.nbytes)
+
+
+class Bm25s(Engine):
+    """bm25s counts whole tokens when it indexes; real-valued weights go in as a finished score matrix instead."""
+
+    scores = "bm25, finished float32 scores"
+
+    def build(self, workload: Workload) -> None:
+        import bm25s
+
+        if not np.all(workload.q_weights == 1.0):
+            raise Unsuitable("no query weights")
+        data = impacts(workload, self.shape), workload.indices, workload.indptr
+        matrix = sp.csr_matrix(data, shape=(workload.n_docs, self.shape.n_terms)).tocsc()
+        n = self.shape.n_terms
+        self._model = bm25s.BM25(backend="numba")
+        self._model.scores = {
+            "data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "num_docs": workload.n_docs,
+        }  # fmt: skip
+        self._model.vocab_dict = {str(t): t for t in range(n)}
+        self._model.unique_token_ids_set = set(range(n))
+        self._model.nonoccurrence_array = None
+        self._model.activate_numba_scorer()
+
+    def search(self, terms: Any, weights: Any, k: int) -> Any:
+        return self._model.retrieve([terms.tolist()], k=k, show_progress=False)[0][0]
+
+    def nbytes(self) -> int:
+        return sum(int(self._model.scores[name].nbytes) for name in ("data", "indices", "indptr"))

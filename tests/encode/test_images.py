@@ -1,0 +1,245 @@
+"""The picture decoder: every format and colour mode to RGB, and a named error for everything else."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zipfian.encode import images
+from zipfian.encode.images import decode
+from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded
+
+Image = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install 'zipfian[image]'")
+
+
+def scene(width: int = 60, height: int = 40) -> Any:
+    """Red left half, blue right half, a green top left corner."""
+    image = Image.new("RGB", (width, height), (200, 30, 30))
+    image.paste((30, 30, 200), (width // 2, 0, width, height))
+    image.paste((30, 200, 30), (0, 0, width // 4, height // 4))
+    return image
+
+
+def saved(image: Any, kind: str, **options: Any) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def close(image: Any, expected: Any, most: int = 30) -> bool:
+    a, b = np.asarray(image, dtype=int), np.asarray(expected, dtype=int)
+    return a.shape == b.shape and float(np.abs(a - b).mean()) < most / 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("JPEG", {"quality": 95}),
+        ("JPEG", {"progressive": True}),
+        ("PNG", {}),
+        ("WEBP", {"lossless": True}),
+        ("WEBP", {"quality": 90}),
+        ("GIF", {}),
+        ("BMP", {}),
+        ("TIFF", {}),
+        ("TIFF", {"compression": "tiff_lzw"}),
+    ],
+)
+def test_every_format(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / f"picture.{kind.lower()}"
+    path.write_bytes(saved(scene(), kind, **options))
+    for source in (path, str(path), path.read_bytes()):
+        found = decode(source)
+        assert found.mode == "RGB"
+        assert close(found, scene(), 12)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [
+        ("CMYK", "JPEG"),
+        ("CMYK", "TIFF"),
+        ("P", "PNG"),
+        ("P", "GIF"),
+        ("P", "BMP"),
+        ("RGBA", "PNG"),
+        ("RGBA", "WEBP"),
+        ("YCbCr", "JPEG"),
+        ("LAB", "TIFF"),
+    ],
+)
+def test_every_colour_mode(mode: str, kind: str) -> None:
+    if mode == "LAB":
+        from PIL import ImageCms
+
+        profiles = ImageCms.createProfile("sRGB"), ImageCms.createProfile("LAB")
+        image = ImageCms.profileToProfile(scene(), *profiles, outputMode="LAB")
+    else:
+        image = scene().quantize(8) if mode == "P" else scene().convert(mode)
+    options = {"quality": 95} if kind == "JPEG" else {"lossless": True} if kind == "WEBP" else {}
+    assert close(decode(saved(image, kind, **options)), scene(), 45)
+
+
+@pytest.mark.parametrize("mode", ["L", "1", "LA"])
+def test_grey(mode: str) -> None:
+    found = np.asarray(decode(saved(scene().convert("L").convert(mode), "PNG")))
+    assert found.shape == (40, 60, 3)
+    assert (found[..., 0] == found[..., 1]).all() and (found[..., 0] == found[..., 2]).all()
+
+
+def test_sixteen_bits_are_scaled_not_clipped() -> None:
+    shades = np.linspace(0, 65_535, 64 * 8).reshape(8, 64).astype(np.uint16)
+    for kind in ("PNG", "TIFF"):
+        found = np.asarray(decode(saved(Image.fromarray(shades), kind)))
+        assert np.abs(found[..., 0].astype(int) - (shades >> 8)).max() <= 1
+
+
+def test_floating_point_pixels_are_refused() -> None:
+    image = Image.fromarray(np.ones((4, 4), dtype=np.float32))
+    with pytest.raises(ImageUnreadable, match="floating-point"):
+        decode(saved(image, "TIFF"))
+
+
+def test_transparency_is_laid_on_white() -> None:
+    clear = Image.new("RGBA", (8, 8), (255, 0, 0, 0))
+    assert (np.asarray(decode(saved(clear, "PNG"))) == 255).all()
+    palette = Image.new("P", (8, 8), 0)
+    palette.putpalette([0, 0, 0] * 256)
+    assert (np.asarray(decode(saved(palette, "GIF", transparency=0))) == 255).all()
+    assert (np.asarray(decode(saved(palette, "PNG", transparency=0))) == 255).all()
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_exif_rotation(orientation: int) -> None:
+    from PIL import ImageOps
+
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = saved(scene(), "JPEG", exif=exif, quality=95)
+    expected = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+    found = decode(data)
+    assert found.size == ((40, 60) if orientation >= 5 else (60, 40))
+    assert np.array_equal(np.asarray(found), np.asarray(expected))
+    assert close(decode(saved(scene(), "PNG", exif=exif)), expected, 12)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+def test_unreadable_exif_means_no_rotation() -> None:
+    data = saved(scene(), "JPEG", exif=b"Exif\x00\x00MM\x00*\x00\x00\xff\xff", quality=95)
+    assert close(decode(data), scene(), 12)
+
+
+def test_the_first_frame_is_used() -> None:
+    others = [Image.new("RGB", (60, 40), c) for c in ((0, 0, 0), (255, 255, 255))]
+    for kind in ("GIF", "WEBP", "TIFF", "PNG"):
+        data = saved(scene(), kind, save_all=True, append_images=others)
+        assert close(decode(data), scene(), 20), kind
+
+
+def test_large_jpegs_may_be_reduced_while_decoding() -> None:
+    data = saved(scene(1600, 800), "JPEG", quality=95)
+    assert decode(data).size == (1600, 800)
+    assert decode(data, reduce_to=100).size == (200, 100)
+    assert decode(data, reduce_to=500).size == (1600, 800)
+    assert close(decode(data, reduce_to=100), scene(200, 100), 20)
+
+
+def test_one_pixel() -> None:
+    assert np.asarray(decode(saved(Image.new("RGB", (1, 1), (1, 2, 3)), "PNG"))).tolist() == [[[1, 2, 3]]]
+
+
+def png_header(width: int, height: int) -> bytes:
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+
+
+@pytest.mark.parametrize("side", [9_500, 13_000, 30_000, 2_000_000])
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_too_many_pixels(side: int) -> None:
+    with pytest.raises(LimitExceeded, match="pixels"):
+        decode(png_header(side, side))
+
+
+@pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning")
+def test_too_many_pixels_where_warnings_are_errors() -> None:
+    with pytest.raises(LimitExceeded, match="pixels"):
+        decode(png_header(11_000, 11_000))
+
+
+def test_too_many_bytes_or_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    animation = saved(
+        scene(), "GIF", save_all=True, append_images=[Image.new("RGB", (60, 40), (i, 0, 0)) for i in range(5)]
+    )
+    monkeypatch.setattr(images, "MAX_IMAGE_FRAMES", 5)
+    with pytest.raises(LimitExceeded, match="6 frames"):
+        decode(animation)
+    monkeypatch.setattr(images, "MAX_IMAGE_BYTES", 100)
+    path = tmp_path / "big.png"
+    path.write_bytes(saved(scene(), "PNG"))
+    with pytest.raises(LimitExceeded, match=r"big\.png.*100 bytes"):
+        decode(path)
+    with pytest.raises(LimitExceeded, match="100 bytes"):
+        decode(path.read_bytes())
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_truncated_files_are_named(kind: str, share: float, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
+    data = saved(Image.fromarray(noise), kind)
+    path = tmp_path / f"cut.{kind.lower()}"
+    path.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(ImageUnreadable, match=path.name) as caught:
+        decode(path)
+    assert caught.value.file == str(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"not a picture", b"GIF89a", b"\xff\xd8\xff", b"<svg/>", b"%!PS-Adobe-3.0", png_header(50, 50)]
+)
+def test_no_pictures(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(data)
+    with pytest.raises(ImageUnreadable, match=r"photo\.jpg"):
+        decode(path)
+
+
+def test_other_formats_are_not_even_tried() -> None:
+    with pytest.raises(ImageUnreadable, match="known format"):
+        decode(saved(scene(), "PPM"))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+def test_damage_anywhere_gives_a_picture_or_our_error() -> None:
+    random = np.random.default_rng(1)
+    for kind in ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"):
+        data = np.frombuffer(saved(scene(), kind), dtype=np.uint8)
+        for _ in range(60):
+            damaged = data.copy()
+            places = random.integers(0, min(len(data), 200), 3)
+            damaged[places] = random.integers(0, 256, 3)
+            try:
+                assert decode(damaged.tobytes()).mode == "RGB"
+            except (ImageUnreadable, LimitExceeded):
+                pass
+
+
+def test_pixels_as_they_are() -> None:
+    pixels = np.asarray(scene())
+    assert np.array_equal(np.asarray(decode(pixels)), pixels)
+    for wrong in (pixels.astype(np.float32), pixels[..., 0], pixels[:0], pixels[..., :2]):
+        with pytest.raises(InvalidInput, match="uint8"):
+            decode(wrong)
+    with pytest.raises(InvalidInput, match="path, bytes or an array"):
+        decode(3)  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        decode("no/such/file.png")

@@ -1,0 +1,40 @@
+"""Every example runs, offline and in seconds, and prints what it is there to show."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHOWS = {
+    "quickstart": ["1. garden", "[Plants] [make] [food]", "4 documents; light of the sun:"],
+    "update_and_delete": ["the merge changed no score: True", "documents: ['river', 'shark']"],
+    "filters": ["'published': 'date'", "['a2', 'a5']", "['a3', 'a4']"],
+    "explain_a_hit": ["the parts sum to the score: True", "scores above", '{"value": 0.0, "label": "words: BM25'],
+    "sparse_vectors": ["10,000 documents in", "many:", "even only:"],
+    "tune_bm25": ["best of 12 settings: precision 1.00", "TfIdf", "opened with it: ['medium'"],
+    "read_only_process": ["reader: generation 2 -> 2", "writer: committed generation 4", "refused: IndexLocked"],
+}
+"""Lines that each example must print."""
+
+
+def test_every_example_is_here() -> None:
+    assert {path.stem for path in (ROOT / "examples").glob("*.py")} == set(SHOWS)
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_example(name: str, tmp_path: Path) -> None:
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "src"))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "examples" / f"{name}.py")],
+        capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for line in SHOWS[name]:
+        assert line in done.stdout, done.stdout
+    assert done.stderr == ""
+    assert list(tmp_path.iterdir()) == []  # it tidies up after itself
