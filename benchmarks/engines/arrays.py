@@ -9,7 +9,13 @@ import scipy.sparse as sp
 
 from benchmarks.engines.base import Engine, Unsuitable
 from benchmarks.truth import impacts
-from benchmarks.workloads import Workload
+from benchmarks.workloads import Shape, Workload
+
+
+def columns(workload: Workload, shape: Shape) -> Any:
+    """Finished scores by term. Index arrays of different widths would be converted at every search."""
+    data = impacts(workload, shape), workload.indices.astype(np.int32), workload.indptr.astype(np.int32)
+    return sp.csr_matrix(data, shape=(workload.n_docs, shape.n_terms)).tocsc()
 
 
 class ScipyCsc(Engine):
@@ -18,9 +24,7 @@ class ScipyCsc(Engine):
     scores = "bm25, finished float32 scores"
 
     def build(self, workload: Workload) -> None:
-        shape = workload.n_docs, self.shape.n_terms
-        data = impacts(workload, self.shape), workload.indices, workload.indptr
-        self._matrix = sp.csr_matrix(data, shape=shape).tocsc()
+        self._matrix = columns(workload, self.shape)
 
     def search(self, terms: Any, weights: Any, k: int) -> Any:
         scores = self._matrix[:, terms] @ weights
@@ -43,8 +47,7 @@ class Bm25s(Engine):
 
         if not np.all(workload.q_weights == 1.0):
             raise Unsuitable("no query weights")
-        data = impacts(workload, self.shape), workload.indices, workload.indptr
-        matrix = sp.csr_matrix(data, shape=(workload.n_docs, self.shape.n_terms)).tocsc()
+        matrix = columns(workload, self.shape)
         n = self.shape.n_terms
         self._model = bm25s.BM25(backend="numba")
         self._model.scores = {
