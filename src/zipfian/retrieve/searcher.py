@@ -44,7 +44,8 @@ class LegSearcher:
     """One leg of one snapshot. Immutable for its users; any number of threads may search at once.
 
     Opening costs O(N) for the norms. Impacts under the leg's own scoring are cached list by list; another scoring per
-    search scores every posting from its stored weight, many times slower; another phi costs one pass over all postings first.
+    search scores every posting from its stored weight, many times slower; another phi costs one pass over all postings
+    first.
     """
 
     def __init__(
