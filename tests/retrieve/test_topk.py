@@ -79,7 +79,7 @@ class Query:
         docs, sums = np.empty(room, np.int64), np.empty(room, np.int64)
         acc = np.zeros(WINDOW, np.uint16)
         n, floor, kth = kernels.collect(
-            self.layout.postings, self.layout.n_windows, self.slots, mult, self.k, slack, 0, True, self.allowed,
+            self.layout.postings, self.layout.n_docs, self.slots, mult, self.k, slack, 0, True, self.allowed,
             acc, docs, sums,
         )  # fmt: skip
         assert not acc.any()
@@ -245,16 +245,20 @@ def test_a_guess_that_holds(k: int, n: int) -> None:
 
 
 def test_rows_that_add_nothing_at_first() -> None:
-    """The row read first rounds to 0 in the whole chunk; the others make one of its documents the best of all."""
-    n, m = 8_192, 300
+    """The row read first rounds to 0 in a whole chunk; the others make one of its documents the best of all."""
+    n, m = 33_000, 300
+    rng = np.random.default_rng(0)
+    docs = np.sort(np.r_[rng.choice(WINDOW, 8_936, replace=False), WINDOW + 64 + np.arange(64)])
+    best = WINDOW + 70
     columns = []
     for term in range(m):
-        values = np.full(n, 1e-3)
-        values[8_000 if term == 0 else 5] = 1.0
-        columns.append((np.arange(n), values))
-    query = agree(from_columns(n, columns), Dot(), np.arange(m), 1)
-    assert query.fast()[0] == [5]
-    assert np.all(query.layout.postings.dense >= 0)
+        values = np.full(len(docs), 1e-3)
+        values[100 if term == 0 else np.searchsorted(docs, best)] = 1.0
+        columns.append((docs, values))
+    columns.append(([7], 1.0))  # alone in the first window, it sets the floor
+    query = agree(from_columns(n, columns), Dot(), np.arange(m + 1), 1, weights=np.r_[np.ones(m), 290.0])
+    assert query.fast()[0] == [best]
+    assert np.all(query.layout.postings.dense[:m] >= 0)
 
 
 @pytest.mark.parametrize("k", [1, 40])

@@ -126,7 +126,7 @@ class SparseIndex:
         allowed = NO_MASK if mask is None else lay.pad_mask(mask)
         out_docs = np.empty(limit, np.int64)
         out_scores = np.empty(limit, np.float64)
-        if formula != self._scoring:
+        if formula is not self._scoring and formula != self._scoring:
             n = self._search_as(formula, query, given, limit, allowed, out_docs, out_scores)
         else:
             acc, place = self._scratch()

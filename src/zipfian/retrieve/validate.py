@@ -38,7 +38,8 @@ def plain(values: npt.ArrayLike, dtype: type[np.generic]) -> npt.NDArray[Any]:
 
     Another dtype, byte order or stride, or a read-only buffer, would compile them anew, which takes seconds.
     """
-    return np.require(values, dtype, ["C", "A", "W", "E"])
+    out: npt.NDArray[Any] = np.asarray(values, dtype)
+    return out if out.flags.carray else np.array(out, dtype, order="C")  # carray: contiguous, aligned and writable
 
 
 def whole_numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:

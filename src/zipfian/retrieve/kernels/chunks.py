@@ -17,9 +17,8 @@ U8 = np.uint32(8)
 
 
 @kernel
-def open_chunks(acc: Any, peaks: Any, floor: int, flags: Any, chunks: Any) -> int:
-    """List the chunks of a window where some sum could pass the floor with what the dense rows may add."""
-    n = WINDOW // CHUNK
+def open_chunks(acc: Any, n: int, peaks: Any, floor: int, flags: Any, chunks: Any) -> int:
+    """List those of the first n chunks where some sum could pass the floor with what the dense rows may add."""
     for c in range(n):
         part = acc[c * CHUNK : c * CHUNK + CHUNK]
         need = np.uint16(floor - min(floor, int(peaks[c])))
@@ -60,3 +59,17 @@ def any_set(mask: Any) -> Any:
     for d in range(CHUNK):
         ok = np.uint8(ok | mask[d])
     return ok
+
+
+@kernel
+def add_whole_row(acc: Any, row: Any, x: Any) -> None:
+    """Add one dense row to a whole window of sums."""
+    for d in range(WINDOW):
+        acc[d] = np.uint16(acc[d] + np.uint16((np.uint32(row[d]) * x) >> U8))
+
+
+@kernel
+def keep_allowed(acc: Any, mask: Any) -> None:
+    """Zero the sums of documents that a filter leaves out."""
+    for d in range(WINDOW):
+        acc[d] = np.uint16(acc[d] * np.uint16(mask[d]))

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from zipfian.retrieve.kernels.jit import kernel
-from zipfian.retrieve.layout import LOG_STEP
+from zipfian.retrieve.layout import LOG_STEP, WINDOW
 
 STEPS = 1 << (16 - LOG_STEP)
 AT, ABOVE = STEPS, STEPS + 1
 """Two numbers behind the counts: the step that the k-th best lies in, and how many sums lie in it or above."""
+
+GROUPS = WINDOW // 16
 
 
 @kernel
@@ -45,3 +47,21 @@ def ask_for(seen: Any, k: int) -> Any:
     seen[AT] = 0
     seen[ABOVE] = above
     return raise_step(seen, k)
+
+
+@kernel
+def kth_group(acc: Any, k: int) -> Any:
+    """At least k documents of this window have such a sum (or 0): the k-th best of the maxima of groups of 16.
+
+    A floor to start with, from the lists alone. Documents 2,048 apart form a group: their maxima are vector
+    instructions, a hundred times quicker than keeping the first candidates one by one.
+    """
+    best = np.zeros(GROUPS, np.uint16)
+    for first in range(0, WINDOW, GROUPS):
+        part = acc[first : first + GROUPS]
+        for i in range(GROUPS):
+            best[i] = max(best[i], part[i])
+    seen = new_counts()
+    for i in range(GROUPS):
+        seen[best[i] >> LOG_STEP] += 1
+    return ask_for(seen, k)

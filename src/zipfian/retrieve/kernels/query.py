@@ -75,12 +75,12 @@ def topk(
     cand_doc = np.empty(room, np.int64)
     cand_sum = np.empty(room, np.int64)
     none, first = np.int64(0), np.bool_(True)  # typed: a literal would compile the sweep once more
-    n, floor, kth = collect(p, n_windows, slots, mult, k, slack, none, first, mask, acc, cand_doc, cand_sum)
+    n, floor, kth = collect(p, len(norm), slots, mult, k, slack, none, first, mask, acc, cand_doc, cand_sum)
     proved = max(none, kth - slack)
     if n >= 0 and proved < floor:
         # the guessed floor was too high: sweep again from what is proved
         n, floor, kth = collect(
-            p, n_windows, slots, mult, k, slack, proved, not first, mask, acc, cand_doc, cand_sum
+            p, len(norm), slots, mult, k, slack, proved, not first, mask, acc, cand_doc, cand_sum
         )  # fmt: skip
     if n < 0 or (faint and kth < slack):
         # too many near-ties, or the k-th best is so low that documents with a sum of 0 may be among the hits

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from zipfian.retrieve.kernels.arrays import Postings
-from zipfian.retrieve.kernels.counts import ask_for, new_counts, raise_step
+from zipfian.retrieve.kernels.counts import GROUPS, ask_for, kth_group, new_counts, raise_step
 from zipfian.retrieve.kernels.jit import inlined, kernel
-from zipfian.retrieve.kernels.window import add_lists, compact, scan, walk
+from zipfian.retrieve.kernels.window import add_lists, compact, scan, sum_up, walk
 from zipfian.retrieve.layout import ALWAYS_DENSE, CHUNK, LOG_WINDOW, MIN_SAMPLED, SAMPLE, WINDOW
 
 
@@ -71,7 +71,7 @@ def _ranks(k: int, n_windows: int, stride: int) -> int:
 
 @kernel
 def collect(
-    p: Postings, n_windows: int, slots: Any, mult: Any, k: int, slack: int, floor: int, guess: bool, mask: Any,
+    p: Postings, n_docs: int, slots: Any, mult: Any, k: int, slack: int, floor: int, guess: bool, mask: Any,
     acc: Any, cand_doc: Any, cand_sum: Any,
 ) -> Any:  # fmt: skip
     """One sweep -> (candidates, floor, k-th best sum). A negative count: too many candidates.
@@ -80,11 +80,13 @@ def collect(
     higher than what is proved, the k-th best sum less the slack: the caller must check.
     """
     m = len(slots)
+    n_windows = (n_docs + WINDOW - 1) >> LOG_WINDOW
     span = np.empty((2, m), np.int64)
     peaks = np.zeros(WINDOW // CHUNK, np.uint16)
     flags = np.zeros(WINDOW // CHUNK, np.uint16)
     chunks = np.zeros(WINDOW // CHUNK + 1, np.int64)
     seen = new_counts()
+    tries = 0
     found = np.int64(0)  # a plain 0 would be a type of its own and compile every callee twice
     stride = min(SAMPLE, n_windows)
     ranks = _ranks(k, n_windows, stride) if guess and n_windows >= MIN_SAMPLED else k
@@ -102,17 +104,27 @@ def collect(
             if touched == 0 and only_lists:
                 continue
             base = w << LOG_WINDOW
-            if touched * 16 < WINDOW and only_lists:
+            size = min(WINDOW, (n_docs - base + CHUNK - 1) & ~(CHUNK - 1))
+            few = touched * 16 < WINDOW and only_lists
+            if floor == 0 and not few and tries < 2 and wanted * 2 <= GROUPS:
+                # Without a floor every row is read anyway: do it at once, and the sums of this window give a floor.
+                tries += 1
+                sum_up(p, base, slots, mult, dense, mask, acc)
+                floor = max(floor, kth_group(acc, wanted) - slack)
+                found, floor = scan(
+                    p, base, size, slots, mult, dense[:0], mask, peaks, flags, chunks,
+                    wanted, slack, floor, found, acc, seen, cand_doc, cand_sum,
+                )  # fmt: skip
+            elif few:
                 found, floor = walk(
                     p, base, slots, mult, sparse, dense, rest, span, mask,
                     wanted, slack, floor, found, acc, seen, cand_doc, cand_sum,
                 )  # fmt: skip
             else:
                 found, floor = scan(
-                    p, base, slots, mult, dense, mask, peaks, flags, chunks,
+                    p, base, size, slots, mult, dense, mask, peaks, flags, chunks,
                     wanted, slack, floor, found, acc, seen, cand_doc, cand_sum,
                 )  # fmt: skip
-                acc[:] = 0
             if found < 0:
                 return found, floor, np.int64(0)
         if phase == 0:

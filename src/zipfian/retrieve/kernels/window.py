@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zipfian.retrieve.kernels.arrays import Postings
-from zipfian.retrieve.kernels.chunks import U8, add_peaks, add_row, any_set, open_chunks
+from zipfian.retrieve.kernels.chunks import U8, add_peaks, add_row, add_whole_row, any_set, keep_allowed, open_chunks
 from zipfian.retrieve.kernels.counts import ABOVE, AT, raise_step
 from zipfian.retrieve.kernels.jit import inlined, kernel
 from zipfian.retrieve.kernels.prefetch import prefetch2
@@ -112,22 +112,34 @@ def walk(
 
 
 @kernel
+def sum_up(p: Postings, base: int, slots: Any, mult: Any, dense: Any, mask: Any, acc: Any) -> None:
+    """Add all dense rows to a whole window of sums, and zero those of documents that are not allowed."""
+    for i in range(len(dense)):
+        j = dense[i]
+        add_whole_row(acc, p.rows[p.dense[slots[j]], base : base + WINDOW], np.uint32(mult[j]))
+    if len(mask) > 0:
+        keep_allowed(acc, mask[base : base + WINDOW])
+
+
+@kernel
 def scan(
-    p: Postings, base: int, slots: Any, mult: Any, dense: Any, mask: Any, peaks: Any, flags: Any, chunks: Any,
-    k: int, slack: int, floor: int, found: int, acc: Any, seen: Any, cand_doc: Any, cand_sum: Any,
+    p: Postings, base: int, size: int, slots: Any, mult: Any, dense: Any, mask: Any, peaks: Any, flags: Any,
+    chunks: Any, k: int, slack: int, floor: int, found: int, acc: Any, seen: Any, cand_doc: Any, cand_sum: Any,
 ) -> Any:  # fmt: skip
-    """Look at a window chunk by chunk; dense rows are read only where they could lift a sum above the floor."""
+    """Look at a window chunk by chunk; dense rows are read only where they could lift a sum above the floor.
+
+    `size` is the window's number of documents, in whole chunks. Leaves acc zeroed.
+    """
     rows = p.rows
     peak = p.peak
     nd = len(dense)
     filtered = len(mask) > 0
-    if nd > 0:
-        first = base >> LOG_CHUNK
-        peaks[:] = 0
-        for i in range(nd):
-            j = dense[i]
-            add_peaks(peaks, peak[p.dense[slots[j]], first : first + WINDOW // CHUNK], np.uint32(mult[j]))
-    opened = open_chunks(acc, peaks, floor, flags, chunks)
+    first = base >> LOG_CHUNK
+    peaks[:] = 0
+    for i in range(nd):
+        j = dense[i]
+        add_peaks(peaks, peak[p.dense[slots[j]], first : first + WINDOW // CHUNK], np.uint32(mult[j]))
+    opened = open_chunks(acc, size >> LOG_CHUNK, peaks, floor, flags, chunks)
     for o in range(opened if nd > 0 else 0):
         for i in range(min(nd, 2)):
             prefetch2(rows, p.dense[slots[dense[i]]], base + chunks[o])
@@ -159,5 +171,7 @@ def scan(
             if v > floor and (not filtered or mask[base + c + d]):
                 found, floor = _keep(base + c + d, v, k, slack, floor, found, seen, cand_doc, cand_sum)
                 if found < 0:
+                    acc[:size] = 0
                     return found, floor
+    acc[:size] = 0
     return found, floor
