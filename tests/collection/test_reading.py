@@ -190,7 +190,7 @@ class TestSearch:
         assert notes.search({1: 1.0}, leg="latent").settings["leg"] == "latent"
         with pytest.raises(InvalidInput, match="leg 'words' takes a text"):
             notes.search({1: 1.0}, leg="words")
-        with pytest.raises(InvalidInput, match="leg 'latent' takes terms"):
+        with pytest.raises(InvalidInput, match="leg 'latent' takes ready-made terms, not a text"):
             notes.search("light", leg="latent")
         with pytest.raises(InvalidInput, match="no leg 'visual'; the collection has: words, latent"):
             notes.search("light", leg="visual")

@@ -151,7 +151,7 @@ class TestAddLeg:
                 notes.add_leg("visual", Leg.terms(3), terms)
         for arguments, problem in (
             (("visual", Leg.terms(3)), "a terms leg needs terms="),
-            (("visual", Leg.words(), {}), "a words leg reads the stored texts"),
+            (("visual", Leg.words(), {}), "other legs read what is stored and take none"),
             (("words", Leg.words()), "has a leg 'words' already"),
             (("Visual", Leg.words()), "leg name starts with a lower-case letter"),
             (("visual", "words"), r"made with Leg.words\(...\)"),

@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.items import Item
-from zipfian.collection.settings import Leg, Settings
+from zipfian.collection.legs import Leg
+from zipfian.collection.settings import Settings
 from zipfian.types import LegBatch, SegmentBatch
 from zipfian.vocabulary import prune_rows
 
 
 def make_batch(items: Sequence[Item], settings: Settings) -> SegmentBatch:
     """All legs of some documents."""
-    legs = {name: leg_batch(name, leg, items) for name, leg in settings.legs.items()}
+    legs = {name: leg_batch(name, leg, items) for name, leg in settings.posting_legs.items()}
     return SegmentBatch(
         ids=[i.id for i in items],
         texts=[i.text for i in items],
@@ -27,7 +28,7 @@ def make_batch(items: Sequence[Item], settings: Settings) -> SegmentBatch:
 
 
 def leg_batch(name: str, leg: Leg, items: Sequence[Item]) -> LegBatch:
-    """One leg of some documents: words of their texts, or the terms they came with."""
+    """One leg of some documents: words of their texts, or the terms they came with or were given by an encoder."""
     if leg.kind == "words":
         return words_batch(leg, (i.text or "" for i in items))
     tf_type: Any = np.float32 if leg.tf == "float32" else np.uint32

@@ -12,10 +12,15 @@ import numpy.typing as npt
 
 from zipfian.collection import search as searching
 from zipfian.collection.items import check_id
+from zipfian.collection.legs import Leg, make_legs
+from zipfian.collection.model import QueryMode
+from zipfian.collection.question import Question
 from zipfian.collection.results import Document, Hit, Results
-from zipfian.collection.settings import Leg, Settings, make_legs
-from zipfian.collection.store import Existing, Store
+from zipfian.collection.settings import Settings
+from zipfian.collection.store import Existing, Skipped, Store
 from zipfian.collection.view import View
+from zipfian.encode.cache import EncodingCache
+from zipfian.encode.images import ImageSource
 from zipfian.errors import InvalidInput, ReadOnly
 from zipfian.explain.terms import compare
 from zipfian.index.check import CheckReport, check
@@ -54,6 +59,7 @@ class Collection:
         generation: int | None,
         memory_bytes: int,
         cache_bytes: int,
+        encodings: EncodingCache | None = None,
     ) -> None:
         """Use `create` or `open`."""
         self._directory = directory
@@ -63,7 +69,7 @@ class Collection:
         self._closed = False
         self._view = self._look(generation)
         settings = Settings.from_json(self._view.snapshot.settings, str(directory))
-        self._store = Store(directory, writer, settings, memory_bytes) if writer is not None else None
+        self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
 
     @classmethod
     def create(
@@ -73,6 +79,7 @@ class Collection:
         *,
         memory_bytes: int = MEMORY_BYTES,
         cache_bytes: int = CACHE_BYTES,
+        encodings: EncodingCache | bool = True,
     ) -> Collection:
         """Make a new collection, open for writing.
 
@@ -81,18 +88,22 @@ class Collection:
         path
             A folder that does not exist or is empty.
         legs
-            Posting sets: `["words"]` (the default), or names with settings such as
-            `{"words": Leg.words(language="german"), "visual": Leg.terms(18_432)}`.
+            Ways to find a document: `["words"]` (the default), `["words", "latent"]` to understand texts as well,
+            `["visual", "dense"]` for pictures, or names with settings such as
+            `{"words": Leg.words(language="german"), "codes": Leg.terms(18_432)}`.
         memory_bytes
             Documents are written to disk when about so much is waiting in memory.
         cache_bytes
             Decoded posting lists kept in memory per leg.
+        encodings
+            Where results of encoders are kept so that nothing is encoded twice: a cache, True for the user's own, or
+            False for none.
         """
         chosen = Settings(make_legs(legs))
         _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
         directory = _directory(path)
         writer = Writer(directory, create=True, settings=chosen.to_json())
-        return cls._make(directory, writer, None, None, memory_bytes, cache_bytes)
+        return cls._make(directory, writer, None, None, memory_bytes, cache_bytes, _encodings(encodings))
 
     @classmethod
     def open(
@@ -104,6 +115,7 @@ class Collection:
         generation: int | None = None,
         memory_bytes: int = MEMORY_BYTES,
         cache_bytes: int = CACHE_BYTES,
+        encodings: EncodingCache | bool = True,
     ) -> Collection:
         """Open a collection for reading ('r') or for reading and writing ('w').
 
@@ -119,7 +131,7 @@ class Collection:
         _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
         directory = _directory(path)
         writer = Writer(directory) if mode == "w" else None
-        return cls._make(directory, writer, scoring, generation, memory_bytes, cache_bytes)
+        return cls._make(directory, writer, scoring, generation, memory_bytes, cache_bytes, _encodings(encodings))
 
     @classmethod
     def _make(cls, directory: FSDirectory, writer: Writer | None, *rest: Any) -> Collection:
@@ -139,16 +151,18 @@ class Collection:
 
     def add(
         self, items: Iterable[Mapping[str, Any]], existing: Existing = "error",
-        progress: Callable[[int], None] | None = None,
+        progress: Callable[[int], None] | None = None, skipped: Skipped | None = None,
     ) -> int:  # fmt: skip
         """Take in documents; returns how many. They become searchable, and durable, with `commit`.
 
-        A document is a mapping with `id` (string) and any of `text`, `terms` ({leg: Terms}), `vector`, `metadata`.
-        Any iterable will do: memory stays bounded. `existing` says what happens to ids already there; with 'skip', a
-        run that was interrupted can simply be repeated. `progress` is called with the number taken so far.
+        A document is a mapping with `id` (string) and any of `text`, `image` (a path, the bytes of a file or pixels),
+        `terms` ({leg: Terms}), `vector`, `metadata`. Any iterable will do: memory stays bounded. `existing` says what
+        happens to ids already there; with 'skip', a run that was interrupted can simply be repeated. `progress` is
+        called with the number taken so far. A document that cannot be encoded, such as a damaged picture, is an error
+        that names it; with `skipped`, that is called with its id and the error instead, and the rest goes on.
         """
         with self._lock:
-            return self._writing().put(items, existing, progress)
+            return self._writing().put(items, existing, progress, skipped)
 
     def upsert(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
         """Add documents, replacing those with the same id. The document order is that of the last upsert."""
@@ -182,7 +196,10 @@ class Collection:
             self._writing().merge(max_segments)
 
     def add_leg(self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None) -> None:
-        """Add a posting set to all documents: words from the stored texts, or given `terms` by id. Then `commit`."""
+        """Add a leg to all documents, from the stored texts and pictures, or from `terms` by id. Then `commit`.
+
+        What was encoded before, and is still in the encode cache, is not encoded again.
+        """
         with self._lock:
             self._writing().add_leg(name, leg, terms)
 
@@ -190,65 +207,74 @@ class Collection:
 
     def search(
         self,
-        query: Any,
+        asked: Any = None,
+        /,
         k: int = 10,
         where: Mapping[str, Any] | None = None,
         *,
+        image: ImageSource | None = None,
         leg: str | None = None,
         scoring: Scoring | None = None,
+        query: QueryMode | None = None,
     ) -> Results:
-        """The k best documents for a text, or for ready-made terms.
+        """The k best documents for a text, a picture, or ready-made terms.
 
         Parameters
         ----------
-        query
-            A text, or `Terms`, (ids, weights) or {id: weight} for a leg of ready-made terms.
+        asked
+            A text; or `Terms`, (ids, weights) or {id: weight} for a leg of terms; or a vector for a dense leg.
         k
             Hits at most. Fewer come back when fewer documents share a term with the query.
         where
             A metadata filter such as `{"lang": "en", "year": {">=": 2020}}`, applied before scoring.
+        image
+            A picture to search with: a path, the bytes of a file or pixels.
         leg
             The leg to search, where the query's kind leaves a choice.
         scoring
             Another formula for this search; scores then come from stored weights, without cached impacts.
+        query
+            How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network.
         """
-        return searching.run(self._reading(), query, k, where, leg, scoring)
+        return searching.run(self._reading(), Question(asked, image, query), k, where, leg, scoring)
 
     def score(
-        self, leg: str, query: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
-        scoring: Scoring | None = None,
+        self, leg: str, asked: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
+        scoring: Scoring | None = None, *, image: ImageSource | None = None, query: QueryMode | None = None,
     ) -> npt.NDArray[np.float64]:  # fmt: skip
         """Exact scores of given documents in one leg; 0.0 without a shared term, NaN where `where` excludes one."""
         view = self._reading()
         if isinstance(ids, str):
             raise InvalidInput("score takes a sequence of ids; put a single id into a list")
-        name = searching.choose_leg(view.settings, query, leg)
-        searcher = view.searcher(name)
-        prepared = searcher.prepare(searching.query_terms(view.settings.leg(name), query), scoring)
+        prepared = searching.prepare(view, Question(asked, image, query), leg, scoring)
         docs = view.numbers(ids)
-        scores = searcher.score(prepared, docs)
+        scores = prepared.score(docs)
         mask = view.mask(where)
         if mask is not None:
             scores[~mask[docs]] = np.nan
         return scores
 
-    def explain(self, query: Any, id: str, *, leg: str | None = None, scoring: Scoring | None = None) -> Explanation:
+    def explain(
+        self, asked: Any, id: str, *, image: ImageSource | None = None, leg: str | None = None,
+        scoring: Scoring | None = None, query: QueryMode | None = None,
+    ) -> Explanation:  # fmt: skip
         """Why a document scores what it scores for a query, found or not: a tree whose parts sum to the score."""
-        return searching.explain_id(self._reading(), query, id, leg, scoring)
+        return searching.explain_id(self._reading(), Question(asked, image, query), id, leg, scoring)
 
     def why(
-        self, query: Any, id_a: str, id_b: str, *, leg: str | None = None, scoring: Scoring | None = None
-    ) -> Explanation:
+        self, asked: Any, id_a: str, id_b: str, *, image: ImageSource | None = None, leg: str | None = None,
+        scoring: Scoring | None = None, query: QueryMode | None = None,
+    ) -> Explanation:  # fmt: skip
         """Which terms put A above B (or B above A): the difference of their scores, term by term."""
-        view = self._reading()
-        a, b = (searching.explain_id(view, query, i, leg, scoring) for i in (id_a, id_b))
+        view, question = self._reading(), Question(asked, image, query)
+        a, b = (searching.explain_id(view, question, i, leg, scoring) for i in (id_a, id_b))
         return compare(a, b, id_a, id_b)
 
     def get(self, id: str) -> Document | None:
         """The stored document, or None."""
         view = self._reading()
         number = int(view.find([check_id(id)])[0])
-        return None if number < 0 else searching.load_document(view, number)
+        return None if number < 0 else view.document(number)
 
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
         """A document's pooled vector, or None."""
@@ -282,7 +308,7 @@ class Collection:
 
     @property
     def legs(self) -> Mapping[str, Leg]:
-        """Posting sets and their settings."""
+        """The legs and their settings."""
         return dict(self._reading().settings.legs)
 
     def refresh(self) -> int:
@@ -344,6 +370,14 @@ def _directory(path: Any) -> FSDirectory:
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise InvalidInput(f"the path of a collection must be a string or a Path, not {path!r}")
     return FSDirectory(path)
+
+
+def _encodings(given: EncodingCache | bool) -> EncodingCache | None:
+    if isinstance(given, EncodingCache):
+        return given
+    if not isinstance(given, bool):
+        raise InvalidInput(f"encodings must be an EncodingCache, True or False, not {given!r:.80}")
+    return EncodingCache() if given else None
 
 
 def _check_bytes(**budgets: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
+from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
+from zipfian.encode.images import ImageSource
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index.lengths import posting_lengths
 from zipfian.index.metadata import FieldType, check_metadata, encode_metadata
@@ -18,7 +21,10 @@ from zipfian.types import Terms
 from zipfian.vocabulary import prune_terms, to_fixed
 from zipfian.vocabulary.quantise import check_weights
 
-KEYS = ("id", "text", "terms", "vector", "metadata")
+KEYS = ("id", "text", "image", "terms", "vector", "metadata")
+
+IMAGE_FIELD = "image"
+"""Metadata field that keeps where a document's picture is, so that it can be shown and explained later."""
 
 _OBJECT_BYTES = 400
 _FIELD_BYTES = 150
@@ -41,6 +47,8 @@ class Item:
     nbytes: int
     clipped: int = 0
     zeroed: int = 0
+    image: ImageSource | None = None
+    """The picture until it is encoded; it is not stored, only where it was found."""
 
 
 def check_id(value: Any) -> str:
@@ -78,17 +86,28 @@ def check_item(
                 f"unknown key {unknown[0]!r}; a document has {', '.join(KEYS)}, and other values go into 'metadata'"
             )
         text = _check_text(raw.get("text"), settings)
-        metadata, fields = check_metadata(_mapping(raw.get("metadata"), "metadata"), fields)
+        image = _check_image(raw.get("image"), settings)
+        given = _with_image(_mapping(raw.get("metadata"), "metadata"), image)
+        metadata, fields = check_metadata(given, fields)
         size = len(encode_metadata(metadata))
-        item = Item(doc_id, text, {}, _check_vectors(raw.get("vector"), dims), metadata, 0)
+        vectors = _check_vectors(raw.get("vector"), dims)
+        for name, made in settings.legs.items():
+            if made.kind == "dense" and made.model is not None and (made.vector or name) in vectors:
+                raise InvalidInput(f"vector {made.vector or name!r} is made by the leg {name!r}; do not give one")
+        item = Item(doc_id, text, {}, vectors, metadata, 0, image=image)
         for leg, terms in _mapping(raw.get("terms"), "terms").items():
             add_terms(item, leg, terms, settings)
     except (InvalidInput, LimitExceeded) as e:
         raise type(e)(f"document {doc_id!r}: {e}") from None
     item.nbytes = _OBJECT_BYTES + len(doc_id) + size + _FIELD_BYTES * len(metadata) + _TOKEN_SHARE * len(text or "")
-    item.nbytes += sum(ids.nbytes + w.nbytes + _ARRAYS_BYTES for ids, w in item.terms.values())
-    item.nbytes += sum(v.nbytes + _ARRAYS_BYTES for v in item.vectors.values())
+    item.nbytes += arrays_nbytes(item)
     return item, fields
+
+
+def arrays_nbytes(item: Item) -> int:
+    """Bytes of a document's terms and vectors while it waits."""
+    terms = sum(ids.nbytes + w.nbytes + _ARRAYS_BYTES for ids, w in item.terms.values())
+    return terms + sum(v.nbytes + _ARRAYS_BYTES for v in item.vectors.values())
 
 
 def terms_item(doc_id: str, leg: str, terms: Any, settings: Settings) -> Item:
@@ -145,7 +164,12 @@ def add_terms(item: Item, leg_name: Any, value: Any, settings: Settings) -> None
     """Give a checked document its terms in one leg, in their stored form."""
     leg = settings.leg(leg_name)
     if leg.kind != "terms":
-        raise InvalidInput(f"leg {leg_name!r} takes its terms from the text; do not give any")
+        raise InvalidInput(f"leg {leg_name!r} takes its terms from the {leg.source or 'vectors'}; do not give any")
+    store_terms(item, leg_name, leg, value)
+
+
+def store_terms(item: Item, leg_name: str, leg: Leg, value: Any) -> None:
+    """Terms of any origin in the form in which the leg stores them."""
     try:
         terms = prune_terms(check_terms(value, leg.n_terms), leg.pruning)
         stored: npt.NDArray[Any] = terms.weights
@@ -189,6 +213,30 @@ def _check_text(text: Any, settings: Settings) -> str | None:
                 most = max(leg.vocabulary.counts(text).values(), default=1)
                 posting_lengths(np.array([most], np.uint32), leg.tf, leg.scale, str(leg.scoring.phi))
     return text
+
+
+def _check_image(image: Any, settings: Settings) -> ImageSource | None:
+    """A picture that some leg will look at: a path, the bytes of a file, or pixels."""
+    if image is None:
+        return None
+    if not isinstance(image, str | os.PathLike | bytes | np.ndarray):
+        raise InvalidInput(f"image must be a path, bytes or an array of pixels, not {type(image).__name__}")
+    if not any(leg.source == "image" for leg in settings.legs.values()):
+        raise InvalidInput(
+            "no leg of this collection looks at pictures: create it with legs=['visual', ...], or add one with "
+            "add_leg('visual', Leg.visual())"
+        )
+    return image
+
+
+def _with_image(metadata: Mapping[str, Any], image: ImageSource | None) -> Mapping[str, Any]:
+    """Metadata that say where the picture is, when it is a file."""
+    if image is None or isinstance(image, bytes | np.ndarray):
+        return metadata
+    path = os.fspath(image)
+    if metadata.get(IMAGE_FIELD, path) != path:
+        raise InvalidInput(f"the metadata field {IMAGE_FIELD!r} keeps the path of the picture; name yours otherwise")
+    return {**metadata, IMAGE_FIELD: path}
 
 
 def _check_vectors(value: Any, dims: Mapping[str, int]) -> dict[str, npt.NDArray[np.float32]]:

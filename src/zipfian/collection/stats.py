@@ -17,10 +17,15 @@ def collect(view: View) -> dict[str, Any]:
     n_live = sum(s.n_live for s in segments)
     legs: dict[str, Any] = {}
     for name, leg in view.settings.legs.items():
+        if not leg.has_postings:
+            vectors = view.dense(name)
+            legs[name] = {"kind": leg.kind, "source": leg.source, "vectors": vectors.n_vectors, "dim": vectors.dim}
+            continue
         searcher = view.searcher(name)
         statistics = searcher.statistics()
         legs[name] = {
             "kind": leg.kind,
+            "source": leg.source,
             "scoring": leg.scoring.to_json(),
             "terms": statistics.n_terms,
             "postings": statistics.n_live_postings,

@@ -7,10 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from zipfian.collection.batch import leg_batch, make_batch, words_batch
+from zipfian.collection.adding import Adding
+from zipfian.collection.batch import make_batch
+from zipfian.collection.encoding import Encoding, Problem
 from zipfian.collection.items import Item, check_id, check_item, terms_item
-from zipfian.collection.settings import Leg, Settings
-from zipfian.errors import InvalidInput
+from zipfian.collection.legs import Leg
+from zipfian.collection.settings import Settings
+from zipfian.encode.cache import EncodingCache
+from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index.commit import Writer
 from zipfian.index.directory import Directory
 from zipfian.index.manifest import Manifest
@@ -20,12 +24,13 @@ from zipfian.index.segment import (
     SegmentEntry,
     SegmentReader,
     delete_documents,
-    write_leg_for_segment,
     write_segment,
 )
-from zipfian.types import LegBatch
 
 Existing = Literal["error", "skip", "replace"]
+
+Skipped = Callable[[str, Problem], None]
+"""Told the id of a document that could not be encoded, and why."""
 
 _LOOKUP = 512
 """Documents whose ids are looked up together."""
@@ -38,11 +43,16 @@ _MERGE_AT_ONCE = 8
 class Store:
     """What a writer holds between commits. Not for concurrent use: the collection serialises its calls."""
 
-    def __init__(self, directory: Directory, writer: Writer, settings: Settings, memory_bytes: int) -> None:
+    def __init__(
+        self, directory: Directory, writer: Writer, settings: Settings, memory_bytes: int,
+        encodings: EncodingCache | None = None,
+    ) -> None:  # fmt: skip
         self.directory = directory
         self.writer = writer
         self.settings = settings
         self.memory_bytes = memory_bytes
+        self._encodings = encodings
+        self._encoding: Encoding | None = None
         self._load()
 
     def _load(self) -> None:
@@ -56,8 +66,14 @@ class Store:
             if reader.vectors is not None:
                 self._dims.update(reader.vectors.dims)
 
-    def put(self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None) -> int:
-        """Take documents in; returns how many. Those before a bad one are kept, and the error names it."""
+    def put(
+        self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None,
+        skipped: Skipped | None = None,
+    ) -> int:  # fmt: skip
+        """Take documents in; returns how many. Those before a bad one are kept, and the error names it.
+
+        With `skipped`, a document that cannot be encoded is handed there instead, and the others go on.
+        """
         if existing not in ("error", "skip", "replace"):
             raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {existing!r}")
         if isinstance(items, Mapping):
@@ -71,43 +87,68 @@ class Store:
                 chunk.add(raw, self.settings)
                 if len(chunk.items) >= _LOOKUP or self._nbytes + chunk.nbytes > self.memory_bytes:
                     full, chunk = chunk, _Chunk({}, {})
-                    taken += self._keep(full.items, existing)
+                    taken += self._keep(full.items, existing, skipped)
                     chunk = _Chunk(self.settings.fields, self._dims)
                     if progress:
                         progress(taken)
         finally:
-            taken += self._keep(chunk.items, existing)
+            taken += self._keep(chunk.items, existing, skipped)
         if progress:
             progress(taken)
         return taken
 
-    def _keep(self, items: Sequence[Item], existing: Existing) -> int:
-        places = self._locate([i.id for i in items])
-        taken = 0
-        for item, place in zip(items, places, strict=True):
-            waiting = self._items.get(item.id)
-            if (place is not None or waiting is not None) and existing != "replace":
+    def _keep(self, items: Sequence[Item], existing: Existing, skipped: Skipped | None) -> int:
+        """Encode and take the documents that may be taken; the first that may not is an error after those before it."""
+        wanted: list[tuple[Item, tuple[str, int] | None]] = []
+        seen: set[str] = set()
+        refused: Problem | None = None
+        for item, place in zip(items, self._locate([i.id for i in items]), strict=True):
+            if existing != "replace" and (place is not None or item.id in self._items or item.id in seen):
                 if existing == "skip":
                     continue
-                raise InvalidInput(
+                refused = InvalidInput(
                     f"document {item.id!r} is in the collection already: use upsert, or existing='skip' or 'replace'"
                 )
-            if waiting is not None:
-                self._nbytes -= waiting.nbytes
-                del self._items[item.id]  # so that it moves to the end: order is that of the last upsert
-            elif place is not None:
-                self._gone.setdefault(place[0], set()).add(place[1])
-            # only now is it certain that the document is taken: what it adds to the collection's types counts
-            _, fields = check_metadata(item.metadata, self.settings.fields)
-            if fields is not self.settings.fields:
-                self.settings = self.settings.with_fields(fields)
-            self._dims.update((name, len(vector)) for name, vector in item.vectors.items())
-            self._items[item.id] = item
-            self._nbytes += item.nbytes
+                break
+            seen.add(item.id)
+            wanted.append((item, place))
+        problems = self._encode([item for item, _ in wanted])
+        taken = 0
+        for i, (item, place) in enumerate(wanted):
+            if i in problems:
+                if skipped is None:
+                    refused = _named(problems[i], item)
+                    break
+                skipped(item.id, problems[i])
+                continue
+            self._take(item, place)
             taken += 1
         if self._nbytes > self.memory_bytes:
             self.flush()
+        if refused is not None:
+            raise refused
         return taken
+
+    def _encode(self, items: Sequence[Item]) -> dict[int, Problem]:
+        if self._encoding is None:
+            self._encoding = Encoding(self.settings.legs, self._encodings)
+        return self._encoding.fill(items) if self._encoding else {}
+
+    def _take(self, item: Item, place: tuple[str, int] | None) -> None:
+        waiting = self._items.get(item.id)
+        if waiting is not None:
+            self._nbytes -= waiting.nbytes
+            del self._items[item.id]  # so that it moves to the end: order is that of the last upsert
+        elif place is not None:
+            self._gone.setdefault(place[0], set()).add(place[1])
+        # only now is it certain that the document is taken: what it adds to the collection's types counts
+        _, fields = check_metadata(item.metadata, self.settings.fields)
+        if fields is not self.settings.fields:
+            self.settings = self.settings.with_fields(fields)
+        self._dims.update((name, len(vector)) for name, vector in item.vectors.items())
+        item.image = None  # encoded by now
+        self._items[item.id] = item
+        self._nbytes += item.nbytes
 
     def delete(self, ids: Iterable[Any]) -> int:
         """Remove documents; returns how many were there."""
@@ -142,7 +183,7 @@ class Store:
             return
         items = list(self._items.values())
         batch = make_batch(items, self.settings)
-        specs = {name: leg.write_spec for name, leg in self.settings.legs.items()}
+        specs = {name: leg.write_spec for name, leg in self.settings.posting_legs.items()}
         entry = write_segment(self.directory, self.writer.new_segment_id(), batch, specs, self.settings.fields)
         reader = self._open(entry)
         self.writer.add_segment(entry)
@@ -231,10 +272,10 @@ class Store:
         self._readers = kept
 
     def add_leg(self, name: str, leg: Leg, terms: Mapping[str, Any] | None) -> None:
-        """Give every segment one more posting set, all or none of them; published by the next commit."""
+        """Give every segment one more leg, all or none of them; published by the next commit."""
         settings = self.settings.with_leg(name, leg)
         if (leg.kind == "terms") != (terms is not None):
-            raise InvalidInput("a terms leg needs terms={id: Terms}; a words leg reads the stored texts and takes none")
+            raise InvalidInput("a terms leg needs terms={id: Terms}; other legs read what is stored and take none")
         if terms is not None and not isinstance(terms, Mapping):
             raise InvalidInput(f"terms must be a mapping id -> Terms, not {type(terms).__name__}")
         given = {check_id(i): terms_item(i, name, t, settings) for i, t in (terms or {}).items()}
@@ -243,38 +284,43 @@ class Store:
         missing = [i for i, place in zip(given, self._locate(list(given)), strict=True) if place is None]
         if missing:
             raise InvalidInput(f"terms for document {missing[0]!r}, which is not in the collection")
+        adding = Adding(self.directory, name, leg, Encoding({name: leg}, self._encodings), given)
         done: dict[str, SegmentReader] = {}
         try:
             for seg_id, reader in self._readers.items():
-                batch = self._added_leg(name, leg, reader, given)
-                done[seg_id] = self._open(write_leg_for_segment(self.directory, reader, name, batch, leg.write_spec))
+                done[seg_id] = self._open(adding.to_segment(reader))
         except BaseException:
             for reader in done.values():
                 self.writer.discard(reader.entry)
             raise
         for reader in done.values():
             self.writer.update(reader.entry)
+            if reader.vectors is not None:
+                self._dims.update(reader.vectors.dims)
         self._readers = done
-        self._count_lost(list(given.values()))
+        self._count_lost(adding.items)
         self.settings = settings
-
-    def _added_leg(self, name: str, leg: Leg, reader: SegmentReader, given: Mapping[str, Item]) -> LegBatch:
-        """The rows of a new leg for one segment; a document without terms has an empty one."""
-        if leg.kind == "words":
-            return words_batch(leg, (reader.docs.text(d) or "" for d in range(reader.n_docs)))
-        nothing = Item("", None, {}, {}, {}, 0)
-        return leg_batch(name, leg, [given.get(reader.docs.id(d), nothing) for d in range(reader.n_docs)])
+        self._encoding = None
 
     def rollback(self) -> None:
         """Forget everything since the last commit."""
         self.writer.rollback()
         self.settings = Settings.from_json(self.writer.settings, str(self.directory))
+        self._encoding = None
         self._load()
 
     @property
     def waiting(self) -> int:
         """Documents not yet in a segment."""
         return len(self._items)
+
+
+def _named(problem: Problem, item: Item) -> Problem:
+    """The same kind of error, saying which document it was."""
+    if isinstance(problem, InvalidInput | LimitExceeded):
+        return type(problem)(f"document {item.id!r}: {problem}")
+    problem.add_note(f"document {item.id!r}")
+    return problem
 
 
 class _Chunk:

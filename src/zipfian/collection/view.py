@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.items import check_id
+from zipfian.collection.results import Document
 from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput
 from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
+from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.filters import parse_where
 from zipfian.retrieve.searcher import LegSearcher
 
@@ -29,6 +31,7 @@ class View:
         self.settings = settings
         self._cache_bytes = cache_bytes
         self._searchers: dict[str, LegSearcher] = {}
+        self._dense: dict[str, DenseSearcher] = {}
         self._lock = threading.Lock()
         sizes = [s.n_docs for s in snapshot.segments]
         self.bases = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -49,6 +52,14 @@ class View:
                     name, self.snapshot.segments, leg.scoring, leg.pruning, self._cache_bytes
                 )
             return self._searchers[name]
+
+    def dense(self, name: str) -> DenseSearcher:
+        """The searcher of a dense leg, made on first use."""
+        leg = self.settings.leg(name)
+        with self._lock:
+            if name not in self._dense:
+                self._dense[name] = DenseSearcher.from_segments(name, self.snapshot.segments, leg.vector or name)
+            return self._dense[name]
 
     def mask(self, where: Mapping[str, Any] | None) -> Mask | None:
         """Documents a filter allows, over all segments; None: no filter."""
@@ -98,6 +109,15 @@ class View:
             for doc in np.flatnonzero(segment.live).tolist():
                 yield segment.docs.id(doc)
 
+    def document(self, number: int) -> Document:
+        """The stored fields of a document."""
+        segment, doc = self.place(number)
+        return Document(segment.docs.id(doc), segment.docs.text(doc), segment.docs.metadata(doc))
+
+    def loader(self, number: int) -> Callable[[], Document]:
+        """Reads a document once, when somebody asks for it."""
+        return _Loader(self, number)
+
     def vector(self, number: int, name: str = "default") -> npt.NDArray[np.float32] | None:
         """The pooled vector of a document, None if it has none."""
         segment, doc = self.place(number)
@@ -105,3 +125,15 @@ class View:
             return None
         row: npt.NDArray[np.float32] = segment.vectors.rows(name, np.array([doc]))[0]
         return row
+
+
+class _Loader:
+    def __init__(self, view: View, doc: int) -> None:
+        self._view = view
+        self._doc = doc
+        self._found: Document | None = None
+
+    def __call__(self) -> Document:
+        if self._found is None:
+            self._found = self._view.document(self._doc)
+        return self._found

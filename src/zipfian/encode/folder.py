@@ -5,28 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-OVERRIDE = "ZIPFIAN_CACHE_DIR"
-"""Environment variable naming another root for zipfian's caches."""
+from zipfian.compiled.folder import OVERRIDE, root
 
 _BLOCK = 1 << 20
-
-
-def root() -> Path:
-    """The user's cache folder for zipfian."""
-    chosen = os.environ.get(OVERRIDE)
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "zipfian" / "cache"
-    xdg = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "zipfian"
 
 
 def sha256(path: Path) -> str:
@@ -59,3 +45,5 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+__all__ = ["OVERRIDE", "replacing", "root", "sha256"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from zipfian.retrieve.scoring import BM25, Scoring, TfIdf
@@ -10,18 +10,29 @@ from zipfian.retrieve.searcher import LegSearcher, Query
 from zipfian.retrieve.statistics import Term
 from zipfian.types import Explanation
 
-Evidence = Callable[[list[Term]], Mapping[Term, tuple[Mapping[str, Any], ...]]]
-"""Where terms stand in the document, on request: spans of a text, later patches of an image."""
+Evidence = Callable[[Mapping[Term, float]], tuple[Mapping[Term, Sequence[Mapping[str, Any]]], str]]
+"""Where terms, given with their stored weights, stand in the document: spans of a text or patches of an image; and a
+note where that cannot be told."""
+
+Labels = Callable[[Term], str]
+"""What to call a term."""
+
+Asked = Callable[[list[Term]], Mapping[Term, Sequence[str]]]
+"""Which words of the query brought a term in, where terms are not words themselves."""
 
 MAX_EVIDENCE = 100
 """Places listed for one term; the rest is counted."""
 
 
-def explain_leg(searcher: LegSearcher, query: Query, doc: int, evidence: Evidence | None = None) -> Explanation:
+def explain_leg(
+    searcher: LegSearcher, query: Query, doc: int, evidence: Evidence | None = None, labels: Labels | None = None,
+    asked: Asked | None = None,
+) -> Explanation:  # fmt: skip
     """The score of one document in one leg. The parts, added in order, give it to the last bit."""
     parts, tf = searcher.contributions(query, doc)
     matched = [j for j in range(len(query.terms)) if tf[j] > 0.0]
-    places = evidence([query.terms[j] for j in matched]) if evidence else {}
+    places, note = evidence({query.terms[j]: float(tf[j]) for j in matched}) if evidence else ({}, "")
+    words = asked([query.terms[j] for j in matched]) if asked else {}
     norm = float(searcher.norms(query.scoring)[doc]) if len(query.terms) else 0.0
     stats = searcher.statistics(str(query.scoring.phi))
     nodes: list[Explanation] = []
@@ -35,11 +46,19 @@ def explain_leg(searcher: LegSearcher, query: Query, doc: int, evidence: Evidenc
             "query_weight": float(query.given[j]),
             "norm": norm,
         }
-        found = places.get(query.terms[j], ())
+        term = query.terms[j]
+        if labels is not None:
+            details["term"] = term
+        if term in words:
+            details["from"] = ", ".join(words[term])
+        found = places.get(term, ())
         if len(found) > MAX_EVIDENCE:
             details["more_places"] = len(found) - MAX_EVIDENCE
-        nodes.append(Explanation(float(parts[j]), str(query.terms[j]), (), details, tuple(found[:MAX_EVIDENCE])))
+        label = str(term) if labels is None else labels(term)
+        nodes.append(Explanation(float(parts[j]), label, (), details, tuple(found[:MAX_EVIDENCE])))
     about: dict[str, Any] = {"N": stats.n_live}
+    if note:
+        about["note"] = note
     if isinstance(query.scoring, BM25):
         about["length"] = int(stats.lengths[0][doc]) * stats.unit
         about["mean_length"] = stats.mean_length * stats.unit
@@ -48,12 +67,12 @@ def explain_leg(searcher: LegSearcher, query: Query, doc: int, evidence: Evidenc
 
 def compare(a: Explanation, b: Explanation, id_a: str, id_b: str) -> Explanation:
     """Which terms put A above B: for each term the difference of its contributions, largest first."""
-    left = {part.label: part.value for part in a.parts}
-    right = {part.label: part.value for part in b.parts}
+    left = {_key(part): part.value for part in a.parts}
+    right = {_key(part): part.value for part in b.parts}
     rows = [(left.get(t, 0.0) - right.get(t, 0.0), t) for t in dict.fromkeys([*left, *right])]
     rows.sort(key=lambda row: (-abs(row[0]), row[1]))
     nodes = tuple(
-        Explanation(diff, term, (), {id_a: left.get(term, 0.0), id_b: right.get(term, 0.0)}) for diff, term in rows
+        Explanation(diff, term[0], (), {id_a: left.get(term, 0.0), id_b: right.get(term, 0.0)}) for diff, term in rows
     )
     if a.value == b.value:
         label = f"{id_a!r} and {id_b!r} score the same"
@@ -61,6 +80,11 @@ def compare(a: Explanation, b: Explanation, id_a: str, id_b: str) -> Explanation
         first, second = (id_a, id_b) if a.value > b.value else (id_b, id_a)
         label = f"{first!r} scores above {second!r}"
     return Explanation(sum(node.value for node in nodes), label, nodes, {id_a: a.value, id_b: b.value})
+
+
+def _key(part: Explanation) -> tuple[str, str]:
+    """Two latent terms may bear the same label."""
+    return part.label, str(part.details.get("term", ""))
 
 
 def describe(scoring: Scoring) -> str:

@@ -29,7 +29,7 @@ from zipfian.index.entry import SegmentEntry
 from zipfian.index.leg import LegReader, LegWriteSpec
 from zipfian.index.leg_writer import write_leg
 from zipfian.index.metadata import FieldType
-from zipfian.index.vectors import VectorReader, write_vectors
+from zipfian.index.vectors import VectorReader, add_vectors, write_vectors
 from zipfian.limits import MAX_LEGS
 from zipfian.types import LegBatch, SegmentBatch
 
@@ -41,6 +41,7 @@ __all__ = [
     "delete_documents",
     "write_leg_for_segment",
     "write_segment",
+    "write_vectors_for_segment",
 ]
 
 _LEG = "leg:"
@@ -126,6 +127,18 @@ def write_leg_for_segment(
         for role, ref in files.files.items():
             entry = entry.with_file(role, ref)
         return entry
+
+
+def write_vectors_for_segment(
+    directory: Directory, segment: SegmentReader, vectors: Mapping[str, npt.NDArray[Any]]
+) -> SegmentEntry:
+    """Add vectors to a segment: one new file with those it had and the new ones. A row of NaN means none."""
+    taken = sorted(set(vectors) & set(segment.vectors.dims if segment.vectors else ()))
+    if taken:
+        raise InvalidInput(f"the segment has vectors {taken[0]!r} already")
+    with SegmentFiles(directory, segment.entry.id) as files:
+        files.write("vec", add_vectors, segment.vectors, segment.n_docs, vectors)
+        return segment.entry.with_file("vec", files.files["vec"])
 
 
 def delete_documents(directory: Directory, segment: SegmentReader, docs: npt.NDArray[Any]) -> SegmentEntry:

@@ -31,7 +31,22 @@ _ROWS_BYTES = 8 * 1024 * 1024
 
 def write_vectors(directory: Directory, name: str, n_docs: int, vectors: Mapping[str, Matrix]) -> FileRef:
     """Write the vectors of a new segment; a row of NaN means that the document has none."""
-    prepared: list[tuple[str, int, Bools, list[Matrix]]] = []
+    return write_vector_file(directory, name, n_docs, _prepared(n_docs, vectors))
+
+
+def add_vectors(
+    directory: Directory, name: str, old: VectorReader | None, n_docs: int, vectors: Mapping[str, Matrix]
+) -> FileRef:
+    """Write the vectors of a segment again with more of them."""
+    kept: list[tuple[str, int, Bools, Iterable[Matrix]]] = []
+    for key, dim in (old.dims if old else {}).items():
+        everything = [(old, np.ones(n_docs, np.bool_))]
+        kept.append((key, dim, _merged_presence(everything, key), _merged_rows(everything, key, dim)))
+    return write_vector_file(directory, name, n_docs, [*kept, *_prepared(n_docs, vectors)])
+
+
+def _prepared(n_docs: int, vectors: Mapping[str, Matrix]) -> list[tuple[str, int, Bools, Iterable[Matrix]]]:
+    prepared: list[tuple[str, int, Bools, Iterable[Matrix]]] = []
     for key, matrix in vectors.items():
         if matrix.ndim != 2 or len(matrix) != n_docs:
             raise InvalidInput(f"vectors {key!r} have shape {matrix.shape}; {n_docs} rows are needed")
@@ -43,7 +58,7 @@ def write_vectors(directory: Directory, name: str, n_docs: int, vectors: Mapping
         if not np.isfinite(rows).all():
             raise InvalidInput(f"a vector {key!r} holds NaN or infinite numbers")
         prepared.append((key, rows.shape[1], present, [rows]))
-    return write_vector_file(directory, name, n_docs, prepared)
+    return prepared
 
 
 def write_vector_file(

@@ -1,0 +1,156 @@
+"""Documents through the encoders of a collection's legs: one pass per encoder, whatever reads it.
+
+What an item was turned into is kept in the encode cache by content, so that a run that was interrupted, a document that
+moved, or a leg that is added later costs no second pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zipfian.collection.items import IMAGE_FIELD, Item, arrays_nbytes, store_terms
+from zipfian.collection.legs import Leg
+from zipfian.encode._entry import Array
+from zipfian.encode.base import Encoder, groups
+from zipfian.encode.cache import EncodingCache, content_hash
+from zipfian.encode.session import side_by_side
+from zipfian.errors import InvalidInput, ZipfianError
+from zipfian.types import Encoded
+
+POOLED = "pooled"
+
+Problem = ZipfianError | OSError
+Arrays = Mapping[str, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One leg that reads an encoder: which arrays it needs of an item, and what it makes of them."""
+
+    form: str
+    """Names the arrays in the cache."""
+    make: Callable[[Encoded], Arrays]
+    give: Callable[[Item, Arrays], None]
+
+
+class Encoding:
+    """The encoders of some legs, ready to be applied to documents."""
+
+    def __init__(self, legs: Mapping[str, Leg], cache: EncodingCache | None) -> None:
+        self._cache = cache
+        self._passes: dict[str, tuple[Encoder[Any], list[_Reader]]] = {}
+        for name, leg in legs.items():
+            if leg.model is not None:
+                encoder = leg.model.load_encoder()
+                _, readers = self._passes.setdefault(encoder.fingerprint, (encoder, []))
+                readers.append(_reader(name, leg))
+
+    def __bool__(self) -> bool:
+        return bool(self._passes)
+
+    def fill(self, items: Sequence[Item]) -> dict[int, Problem]:
+        """Give every item the terms and vectors that its text and picture have; what failed, by place in `items`."""
+        problems: dict[int, Problem] = {}
+        for encoder, readers in self._passes.values():
+            places = [i for i, item in enumerate(items) if i not in problems and _content(item, encoder) is not None]
+            for group in groups(_content(items[i], encoder) for i in places):
+                chosen, places = places[: len(group)], places[len(group) :]
+                for i, outcome in zip(chosen, self._group(encoder, readers, group), strict=True):
+                    problem = outcome if isinstance(outcome, Problem) else _give(items[i], readers, outcome)
+                    if problem is not None:
+                        problems[i] = problem
+        return problems
+
+    def _group(
+        self, encoder: Encoder[Any], readers: list[_Reader], contents: Sequence[Any]
+    ) -> Iterator[dict[str, Arrays] | Problem]:
+        """The arrays of each content by form, in order: from the cache, or made now."""
+        made: dict[int, dict[str, Arrays] | Problem] = {}
+        hashes: dict[int, str] = {}
+        for i, content in enumerate(contents):
+            try:
+                hashes[i] = content_hash(content, encoder.kind)
+            except (ZipfianError, OSError) as error:
+                made[i] = error
+                continue
+            known = self._known(encoder, readers, hashes[i])
+            if known is not None:
+                made[i] = known
+        missing = [i for i in range(len(contents)) if i not in made]
+        outcomes = encoder.try_documents([contents[i] for i in missing]) if missing else []
+
+        def read(job: tuple[int, Any]) -> tuple[int, dict[str, Arrays] | Problem]:
+            i, outcome = job
+            if not isinstance(outcome, Encoded):
+                return i, outcome
+            try:
+                return i, {reader.form: reader.make(outcome) for reader in readers}
+            except ZipfianError as error:
+                return i, error
+
+        threads = getattr(encoder, "threads", 1)
+        for i, result in side_by_side(read, list(zip(missing, outcomes, strict=True)), threads):
+            made[i] = result
+            if self._cache is not None and isinstance(result, dict):
+                for form, arrays in result.items():
+                    self._cache.put(f"{encoder.fingerprint}\n{form}", hashes[i], arrays)
+        return (made[i] for i in range(len(contents)))
+
+    def _known(self, encoder: Encoder[Any], readers: list[_Reader], content: str) -> dict[str, Arrays] | None:
+        if self._cache is None:
+            return None
+        found: dict[str, Arrays] = {}
+        for form in {reader.form for reader in readers}:
+            arrays = self._cache.get(f"{encoder.fingerprint}\n{form}", content)
+            if arrays is None:
+                return None
+            found[form] = arrays
+        return found
+
+
+def _give(item: Item, readers: list[_Reader], arrays: Mapping[str, Arrays]) -> Problem | None:
+    """Each leg takes what it needs; what it says when that is no good."""
+    before = arrays_nbytes(item)
+    try:
+        for reader in readers:
+            reader.give(item, arrays[reader.form])
+    except ZipfianError as error:
+        return error
+    item.nbytes += arrays_nbytes(item) - before
+    return None
+
+
+def _reader(name: str, leg: Leg) -> _Reader:
+    model = leg.model
+    if model is None:
+        raise InvalidInput(f"leg {name!r} has no encoder")
+    if leg.kind == "dense":
+        vector = leg.vector or name
+
+        def keep(item: Item, arrays: Arrays) -> None:
+            item.vectors[vector] = unit(arrays[POOLED])
+
+        return _Reader(POOLED, lambda encoded: {POOLED: encoded.pooled}, keep)
+    vocabulary = model.load_vocabulary()
+    return _Reader(
+        vocabulary.compact_form,
+        vocabulary.compact,
+        lambda item, arrays: store_terms(item, name, leg, vocabulary.from_compact(arrays)),
+    )
+
+
+def unit(vector: Array) -> Array:
+    """The vector brought to length 1, so that a dot product is the cosine; zeros stay zeros."""
+    length = float(np.linalg.norm(vector.astype(np.float64)))
+    return (vector / length).astype(np.float32) if length > 0 else vector.astype(np.float32)
+
+
+def _content(item: Item, encoder: Encoder[Any]) -> Any:
+    """What of an item an encoder reads; None: nothing. A blank text has no terms and no direction."""
+    if encoder.kind == "text":
+        return item.text if item.text and not item.text.isspace() else None
+    return item.image if item.image is not None else item.metadata.get(IMAGE_FIELD)

@@ -1,0 +1,99 @@
+"""Where the terms of a leg stand in a document: words of its text, or patches of its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from zipfian.collection.items import IMAGE_FIELD, Item, store_terms
+from zipfian.collection.legs import Leg
+from zipfian.collection.question import Question
+from zipfian.collection.results import Document
+from zipfian.encode.registry import find
+from zipfian.errors import ZipfianError
+from zipfian.retrieve.statistics import Term
+from zipfian.types import Encoded, Token
+
+Places = dict[Term, list[Mapping[str, Any]]]
+
+CHANGED = "the {what} is no longer what was indexed, so places cannot be shown"
+
+
+def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mapping[Term, float]) -> tuple[Places, str]:
+    """Where each wanted term of a document fired, and a note when that cannot be told.
+
+    `stored` are the weights in the index: a picture that has changed since is recognised by them.
+    """
+    if leg.kind == "words":
+        return _words(leg, document.text or "", wanted), ""
+    if leg.model is None or leg.kind == "dense":
+        return {}, ""
+    content = document.text if leg.source == "text" else document.metadata.get(IMAGE_FIELD)
+    if not content:
+        return {}, "" if leg.source == "text" else "the picture was not given as a file, so patches cannot be shown"
+    try:
+        encoded = find(leg.model.encoder).encode_documents([content])[0]
+    except (ZipfianError, OSError) as error:
+        return {}, f"places cannot be shown: {error}"
+    vocabulary = leg.model.load_vocabulary()
+    again = Item("", None, {}, {}, {}, 0)
+    store_terms(again, "again", leg, vocabulary.terms(encoded))
+    now = dict(zip(*(a.tolist() for a in again.terms["again"]), strict=True))
+    if any(abs(now.get(term, 0) / leg.scale - weight) > 1.5 / leg.scale for term, weight in stored.items()):
+        return {}, CHANGED.format(what="picture" if leg.source == "image" else "text")
+    fired = vocabulary.evidence(encoded, [int(t) for t in wanted])
+    return {term: _shown(encoded, rows, document.text) for term, rows in fired.items()}, ""
+
+
+def query_words(leg: Leg, question: Question, wanted: Collection[Term]) -> Mapping[Term, list[str]]:
+    """Which words of the query brought in each latent term, strongest first."""
+    if leg.kind != "latent" or leg.model is None or question.text is None:
+        return {}
+    if question.mode_of(leg) == "table":
+        return {}
+    encoded = question.encoded(leg)
+    fired = leg.model.load_vocabulary().evidence(encoded, [int(t) for t in wanted])
+    out: dict[Term, list[str]] = {}
+    for term, rows in fired.items():
+        words = (_word(question.text, *encoded.places[token].tolist()) for token, _ in rows)
+        out[term] = list(dict.fromkeys(question.text[a:b] for a, b in words))
+    return out
+
+
+def tokens(found: Places) -> list[Token]:
+    """The same places as tokens of a text, for highlighting."""
+    return [Token(str(term), place["start"], place["end"]) for term, rows in found.items() for place in rows]
+
+
+def _words(leg: Leg, text: str, wanted: Collection[Term]) -> Places:
+    found: Places = {}
+    for token in leg.vocabulary.spans(text, frozenset(map(str, wanted))):
+        place = {"start": token.start, "end": token.end, "text": text[token.start : token.end]}
+        found.setdefault(token.term, []).append(place)
+    return found
+
+
+def _shown(encoded: Encoded, rows: list[tuple[int, float]], text: str | None) -> list[Mapping[str, Any]]:
+    out: dict[Any, dict[str, Any]] = {}
+    for token, strength in rows:
+        first, second = encoded.places[token].tolist()
+        if encoded.grid is not None:
+            height, width = encoded.grid
+            place: dict[str, Any] = {"row": first, "column": second, "rows": height, "columns": width}
+        elif text is not None:
+            start, end = _word(text, first, second)
+            place = {"start": start, "end": end, "text": text[start:end]}
+        else:
+            continue
+        known = out.setdefault((*place.values(),), {**place, "strength": 0.0})
+        known["strength"] += strength  # pieces of one word are one place
+    return sorted(out.values(), key=lambda place: -place["strength"])
+
+
+def _word(text: str, start: int, end: int) -> tuple[int, int]:
+    """The whole word around a piece of it."""
+    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+        end += 1
+    return start, end

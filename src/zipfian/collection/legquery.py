@@ -1,0 +1,155 @@
+"""A question made ready for one leg of one snapshot: search it, score given documents, explain one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.collection import evidence
+from zipfian.collection.legs import Leg
+from zipfian.collection.question import Question, Vector
+from zipfian.collection.view import View
+from zipfian.errors import InvalidInput
+from zipfian.explain.highlight import Snippet, highlight
+from zipfian.explain.terms import explain_leg
+from zipfian.retrieve.dense import DenseSearcher
+from zipfian.retrieve.scoring import Scoring
+from zipfian.retrieve.searcher import LegSearcher, Query
+from zipfian.retrieve.statistics import Term
+from zipfian.types import Explanation
+
+F64 = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class LegQuery(Protocol):
+    """What fusion and reranking ask of any leg."""
+
+    name: str
+    leg: Leg
+
+    def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
+        """The k best documents (numbers in the snapshot) and their exact scores, best first."""
+        ...
+
+    def score(self, docs: Ints) -> F64:
+        """Exact scores of given documents."""
+        ...
+
+    def explain(self, doc: int) -> Explanation:
+        """One document's score as a tree."""
+        ...
+
+    def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
+        """The best passages of one document."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """How it was asked, for reports."""
+        ...
+
+
+class PostingsQuery:
+    """A leg with an inverted index."""
+
+    def __init__(self, view: View, name: str, question: Question, scoring: Scoring | None) -> None:
+        self.name = name
+        self.leg = view.settings.leg(name)
+        self._view = view
+        self._question = question
+        self._searcher: LegSearcher = view.searcher(name)
+        self.prepared: Query = self._searcher.prepare(question.weights(self.leg), scoring)
+
+    def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
+        return self._searcher.search(self.prepared, k, mask)
+
+    def score(self, docs: Ints) -> F64:
+        return self._searcher.score(self.prepared, docs)
+
+    def explain(self, doc: int) -> Explanation:
+        leg = self.leg
+        labelled = leg.kind in ("latent", "visual")
+        return explain_leg(
+            self._searcher, self.prepared, doc, lambda terms: self._places(doc, terms),
+            self._label if labelled else None, self._asked if labelled else None,
+        )  # fmt: skip
+
+    def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
+        """Places that gave more of the score are worth more."""
+        text = self._view.document(doc).text or ""
+        parts, tf = self._searcher.contributions(self.prepared, doc)
+        worth = {t: float(v) for t, v in zip(self.prepared.terms, parts, strict=True) if v > 0.0}
+        if self.leg.source != "text" or not worth:
+            return highlight(text, [], **options)
+        stored = {t: float(w) for t, w in zip(self.prepared.terms, tf, strict=True) if t in worth}
+        found, _ = self._places(doc, stored)
+        spans = evidence.tokens(found)
+        return highlight(text, spans, weights={str(t): v for t, v in worth.items()}, **options)
+
+    def settings(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"leg": self.name, "scoring": self.prepared.scoring.to_json()}
+        if self.leg.kind == "latent" and self._question.text is not None:
+            out["query"] = self._question.mode_of(self.leg)
+        return out
+
+    def _places(self, doc: int, terms: Mapping[Term, float]) -> tuple[evidence.Places, str]:
+        return evidence.places(self.leg, self._view.document(doc), terms, terms)
+
+    def _label(self, term: Term) -> str:
+        if self.leg.model is None:
+            return str(term)
+        return self.leg.model.load_vocabulary().label(int(term))
+
+    def _asked(self, terms: Sequence[Term]) -> Mapping[Term, Sequence[str]]:
+        return evidence.query_words(self.leg, self._question, terms)
+
+
+class DenseQuery:
+    """A leg of pooled vectors."""
+
+    def __init__(self, view: View, name: str, question: Question) -> None:
+        self.name = name
+        self.leg = view.settings.leg(name)
+        self._view = view
+        self._searcher: DenseSearcher = view.dense(name)
+        self.vector: Vector = question.pooled(self.leg)
+        if self._searcher.dim not in (0, len(self.vector)):
+            raise InvalidInput(
+                f"the vectors of leg {name!r} have {self._searcher.dim} numbers, the query's has {len(self.vector)}"
+            )
+
+    def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
+        return self._searcher.search(self.vector, k, mask)
+
+    def score(self, docs: Ints) -> F64:
+        return self._searcher.score(self.vector, docs)
+
+    def explain(self, doc: int) -> Explanation:
+        """A cosine has no smaller parts: the reasons are in the other legs."""
+        value = float(self.score(np.array([doc], np.int64))[0])
+        return Explanation(value, f"{self.name}: cosine", (), {"dimensions": len(self.vector)})
+
+    def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
+        return highlight(self._view.document(doc).text or "", [], **options)
+
+    def settings(self) -> dict[str, Any]:
+        return {"leg": self.name, "scoring": {"name": "cosine"}}
+
+
+def leg_query(view: View, name: str, question: Question, scoring: Scoring | None = None) -> LegQuery:
+    """The question for one leg, which must be able to answer it."""
+    leg = view.settings.leg(name)
+    if not question.answers(leg):
+        takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[leg.source]
+        if leg.kind == "dense" and leg.source is None:
+            takes = "a vector"
+        raise InvalidInput(f"leg {name!r} takes {takes}, not {question.describe()}")
+    if leg.has_postings:
+        return PostingsQuery(view, name, question, scoring)
+    if scoring is not None:
+        raise InvalidInput(f"leg {name!r} is compared by cosine: it takes no scoring")
+    return DenseQuery(view, name, question)

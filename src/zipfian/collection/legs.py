@@ -1,0 +1,269 @@
+"""One leg of a collection: where its terms or vectors come from, how they are stored, how they are scored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+from zipfian import limits
+from zipfian.collection.model import Model, QueryMode, dense_model, sae_model
+from zipfian.encode.base import Encoder
+from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded
+from zipfian.index.leg import LegWriteSpec
+from zipfian.retrieve.scoring import BM25, Dot, Scoring, scoring_from_json
+from zipfian.retrieve.validate import check_scoring
+from zipfian.types import TfKind
+from zipfian.vocabulary import Pruning, Words, WordSettings
+from zipfian.vocabulary.quantise import check_scale
+
+Kind = Literal["words", "terms", "latent", "visual", "dense"]
+
+MODEL_KINDS: Mapping[str, Literal["text", "image"]] = {"latent": "text", "visual": "image"}
+"""Legs whose terms an encoder and a vocabulary make, and what they make them from."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
+
+
+@lru_cache(maxsize=64)
+def analyser(settings: WordSettings) -> Words:
+    """One analyser per setting: it remembers the words it has seen."""
+    return Words(settings)
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One way to find the documents of a collection.
+
+    Make one with `Leg.words(...)` (the words of the text), `Leg.latent(...)` (latent terms of the text),
+    `Leg.visual(...)` (visual words of the picture), `Leg.dense(...)` (pooled vectors) or `Leg.terms(n_terms, ...)`
+    (ready-made sparse vectors).
+
+    Examples
+    --------
+    >>> Leg.words(language="german").vocabulary.settings.language
+    'german'
+    >>> Leg.terms(18_432).tf
+    'fixed'
+    """
+
+    kind: Kind
+    scoring: Scoring = field(default_factory=BM25)
+    pruning: Pruning = field(default_factory=Pruning)
+    tf: TfKind = "count"
+    scale: float = 1.0
+    n_terms: int = 0
+    word_settings: WordSettings | None = None
+    model: Model | None = None
+    """Encoder and vocabulary of a latent, visual or dense leg; None for vectors that come with the documents."""
+    query: QueryMode = "encoder"
+    """How a text query becomes latent terms unless a search says otherwise."""
+    vector: str | None = None
+    """Name under which a dense leg's vectors are stored; None: the leg's own name."""
+
+    def __post_init__(self) -> None:
+        check_scoring(self.scoring)
+        if not isinstance(self.pruning, Pruning):
+            raise InvalidInput(f"pruning must be Pruning(...), not {self.pruning!r:.80}")
+        if (self.kind == "words") != isinstance(self.word_settings, WordSettings) or (
+            self.kind in MODEL_KINDS and self.model is None
+        ):
+            raise InvalidInput("make a leg with Leg.words(...), .latent(...), .visual(...), .dense(...) or .terms(...)")
+        check_scale(self.scale)
+
+    @classmethod
+    def words(
+        cls, *, scoring: Scoring | None = None, pruning: Pruning | None = None, settings: WordSettings | None = None,
+        **analysis: Any,
+    ) -> Leg:  # fmt: skip
+        """Words of the text. `analysis` are fields of `WordSettings`: language, stem, stop_words ..."""
+        if settings is not None and analysis:
+            raise InvalidInput("give either settings=WordSettings(...) or its fields, not both")
+        if settings is None:
+            try:
+                settings = WordSettings(**analysis)
+            except TypeError as e:
+                raise InvalidInput(f"unknown word setting: {e}") from None
+        return cls("words", scoring or BM25(), pruning or Pruning(), word_settings=settings)
+
+    @classmethod
+    def terms(
+        cls, n_terms: int, *, scoring: Scoring | None = None, pruning: Pruning | None = None, tf: TfKind = "fixed",
+        scale: float = 100.0,
+    ) -> Leg:  # fmt: skip
+        """Ready-made `Terms` with ids below `n_terms`.
+
+        `tf="fixed"` stores weights as 16-bit multiples of 1/scale (hundredths by default), `"float32"` as given,
+        `"count"` as whole numbers.
+        """
+        if isinstance(n_terms, bool) or not isinstance(n_terms, int) or not 1 <= n_terms <= limits.MAX_TERMS:
+            raise InvalidInput(f"n_terms must be a whole number from 1 to {limits.MAX_TERMS}, not {n_terms!r}")
+        if tf not in ("fixed", "float32", "count"):
+            raise InvalidInput(f"tf must be 'fixed', 'float32' or 'count', not {tf!r}")
+        return cls("terms", scoring or BM25(), pruning or Pruning(), tf, scale if tf == "fixed" else 1.0, n_terms)
+
+    @classmethod
+    def latent(
+        cls, vocabulary: Any = "text-16k", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,
+        pruning: Pruning | None = None, scale: float | None = None, query: QueryMode = "encoder", **use: Any,
+    ) -> Leg:  # fmt: skip
+        """Latent terms of the text.
+
+        `vocabulary` is a shipped name, a folder or a `SaeVocabulary`; `encoder` the one it was trained on, by default
+        the default text encoder. `use` are settings of the vocabulary: k, pooling, k_post, preset.
+        `query="table"` prepares queries without the neural network.
+        """
+        return cls._sae("latent", vocabulary, encoder, scoring, pruning, scale, query, use)
+
+    @classmethod
+    def visual(
+        cls, vocabulary: Any = "image", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,
+        pruning: Pruning | None = None, scale: float | None = None, **use: Any,
+    ) -> Leg:  # fmt: skip
+        """Visual words of the picture; arguments as for `latent`."""
+        return cls._sae("visual", vocabulary, encoder, scoring, pruning, scale, "encoder", use)
+
+    @classmethod
+    def _sae(
+        cls, kind: Literal["latent", "visual"], vocabulary: Any, encoder: Encoder[Any] | None, scoring: Scoring | None,
+        pruning: Pruning | None, scale: float | None, query: QueryMode, use: Mapping[str, Any],
+    ) -> Leg:  # fmt: skip
+        if query not in ("encoder", "table"):
+            raise InvalidInput(f"query must be 'encoder' or 'table', not {query!r}")
+        model, loaded = sae_model(MODEL_KINDS[kind], vocabulary, encoder, use)
+        if query == "table" and loaded.table is None:
+            raise InvalidInput(f"the vocabulary {loaded.name} has no query table: use query='encoder'")
+        defaults = loaded.defaults
+        return cls(
+            kind, scoring or BM25(**defaults.bm25), pruning or Pruning(), "fixed",
+            defaults.scale if scale is None else scale, loaded.n_terms, model=model, query=query,
+        )  # fmt: skip
+
+    @classmethod
+    def dense(
+        cls, source: Literal["text", "image"] | None = None, *, encoder: Encoder[Any] | None = None,
+        vector: str | None = None,
+    ) -> Leg:  # fmt: skip
+        """Pooled vectors, compared by cosine.
+
+        `source` chooses the default text or image encoder, `encoder` another one. Without either, `vector` names
+        vectors that come with the documents (`"default"` for `{"vector": [...]}`), and queries are vectors too.
+        """
+        model = dense_model(source, encoder)
+        if model is None and vector is None:
+            raise InvalidInput("a dense leg needs source='text' or 'image', an encoder, or the name of given vectors")
+        return cls("dense", Dot(), vector=vector, model=model)
+
+    @property
+    def has_postings(self) -> bool:
+        """Whether the leg is an inverted index; a dense leg is not."""
+        return self.kind != "dense"
+
+    @property
+    def source(self) -> Literal["text", "image"] | None:
+        """What the leg reads; None: what comes ready-made with a document."""
+        if self.kind == "words":
+            return "text"
+        return None if self.model is None else self.model.encoder.kind
+
+    @property
+    def vocabulary(self) -> Words:
+        """The analyser of a words leg."""
+        if self.word_settings is None:
+            raise InvalidInput(f"a {self.kind} leg has no analyser of words")
+        return analyser(self.word_settings)
+
+    @property
+    def write_spec(self) -> LegWriteSpec:
+        """How its postings are written; stored lengths follow the leg's own phi."""
+        return LegWriteSpec(self.tf, self.scale, str(self.scoring.phi))
+
+    def to_json(self) -> dict[str, Any]:
+        out: dict[str, Any] = {
+            "kind": self.kind, "scoring": self.scoring.to_json(), "pruning": self.pruning.to_json(),
+            "tf": self.tf, "scale": self.scale,
+        }  # fmt: skip
+        if self.word_settings is not None:
+            return {**out, "words": self.word_settings.to_json(), "fingerprint": self.vocabulary.fingerprint}
+        if self.model is not None:
+            out |= {"model": self.model.to_json(), "query": self.query}
+        if self.kind == "dense":
+            return {**out, "vector": self.vector}
+        return {**out, "n_terms": self.n_terms}
+
+    @classmethod
+    def from_json(cls, name: str, data: Mapping[str, Any]) -> Leg:
+        """What `to_json` gave; the models it names are only loaded when they are used."""
+        scoring, pruning = scoring_from_json(data["scoring"]), Pruning.from_json(data["pruning"])
+        kind = data["kind"]
+        if kind == "terms":
+            return cls.terms(data["n_terms"], scoring=scoring, pruning=pruning, tf=data["tf"], scale=data["scale"])
+        if kind in MODEL_KINDS:
+            return cls(
+                kind, scoring, pruning, data["tf"], data["scale"], data["n_terms"],
+                model=Model.from_json(data["model"]), query=data["query"],
+            )  # fmt: skip
+        if kind == "dense":
+            given = data.get("model")
+            return cls(kind, scoring, pruning, vector=data["vector"], model=given and Model.from_json(given))
+        if kind != "words":
+            raise FormatTooNew(f"leg {name!r} is of kind {kind!r}, which this zipfian does not know; upgrade it")
+        leg = cls.words(scoring=scoring, pruning=pruning, settings=WordSettings.from_json(data["words"]))
+        found = leg.vocabulary.fingerprint
+        if found != data["fingerprint"]:
+            raise FingerprintMismatch(
+                f"leg {name!r} was built with the analyser {data['fingerprint']}, this installation has {found}: "
+                "install the same version of PyStemmer, or build the collection again"
+            )
+        return leg
+
+    def with_scoring(self, scoring: Scoring) -> Leg:
+        """The same leg under another formula."""
+        if not self.has_postings:
+            raise InvalidInput("a dense leg is compared by cosine: it has no scoring to change")
+        return replace(self, scoring=check_scoring(scoring))
+
+
+def check_leg_name(name: Any) -> None:
+    """Leg names appear in file roles, filters and reports: short, lower case, no surprises."""
+    if not isinstance(name, str) or len(name) > limits.MAX_FIELD_NAME_CHARS or not _NAME.match(name):
+        raise InvalidInput(f"a leg name starts with a lower-case letter, then a-z, 0-9, '-' or '_'; got {name!r}")
+
+
+def make_legs(legs: Sequence[str] | Mapping[str, Leg] | None) -> dict[str, Leg]:
+    """The legs of a new collection: names such as `["words", "latent"]`, or names with their settings."""
+    if legs is None:
+        legs = ["words"]
+    if isinstance(legs, str):
+        raise InvalidInput(f"legs must be a list or a mapping, not the string {legs!r}")
+    out: dict[str, Leg] = {}
+    for name in legs:
+        check_leg_name(name)
+        leg = legs[name] if isinstance(legs, Mapping) else default_leg(name, list(legs))
+        if not isinstance(leg, Leg):
+            raise InvalidInput(f"leg {name!r} is made with Leg.words(...), Leg.latent(...) and so on, not {leg!r:.80}")
+        out[name] = leg
+    if not out:
+        raise InvalidInput("a collection needs at least one leg")
+    if len(out) > limits.MAX_LEGS:
+        raise LimitExceeded(f"a collection has at most {limits.MAX_LEGS} legs")
+    return out
+
+
+def default_leg(name: str, beside: Sequence[str] = ()) -> Leg:
+    """The leg that a bare name means; `dense` is of pictures where the collection has visual words, else of texts."""
+    if name == "words":
+        return Leg.words()
+    if name == "latent":
+        return Leg.latent()
+    if name == "visual":
+        return Leg.visual()
+    if name in ("dense", "dense-text", "dense-image"):
+        picture = name == "dense-image" or (name == "dense" and "visual" in beside)
+        return Leg.dense("image" if picture else "text")
+    raise InvalidInput(
+        f"leg {name!r} needs settings: legs={{{name!r}: Leg.terms(n_terms)}} for ready-made terms; the names that mean "
+        "something by themselves are words, latent, visual, dense, dense-text and dense-image"
+    )

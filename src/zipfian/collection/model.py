@@ -1,0 +1,121 @@
+"""What a leg's manifest entry says about its encoder and vocabulary, and how both are found again."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from zipfian.encode.base import Encoder
+from zipfian.encode.image import ImageEncoder
+from zipfian.encode.registry import EncoderSpec, find, register
+from zipfian.encode.text import TextEncoder
+from zipfian.errors import FingerprintMismatch, InvalidInput
+
+if TYPE_CHECKING:
+    from zipfian.vocabulary.sae import SaeVocabulary
+
+QueryMode = Literal["encoder", "table"]
+
+_VOCABULARIES: dict[str, SaeVocabulary] = {}
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An encoder and the vocabulary that reads it (None: only the pooled vector is used)."""
+
+    encoder: EncoderSpec
+    vocabulary: str | None = None
+    """Its settings as JSON, so that models compare and hash."""
+    fingerprint: str | None = None
+    """Of the vocabulary."""
+
+    def load_encoder(self) -> Encoder[Any]:
+        """The encoder; made when nobody in this process has made it yet."""
+        return find(self.encoder)
+
+    def load_vocabulary(self) -> SaeVocabulary:
+        """The vocabulary; an equal one that this process knows already is shared."""
+        if self.vocabulary is None or self.fingerprint is None:
+            raise InvalidInput("this leg has no vocabulary: it compares pooled vectors")
+        with _LOCK:
+            known = _VOCABULARIES.get(self.fingerprint)
+        if known is not None:
+            return known
+        from zipfian.vocabulary.sae import SaeVocabulary
+
+        made = SaeVocabulary.from_json(json.loads(self.vocabulary))
+        if made.fingerprint != self.fingerprint:
+            raise FingerprintMismatch(
+                f"the collection was built with the vocabulary {self.fingerprint}, this installation has "
+                f"{made.fingerprint} under its name: install the version of zipfian (or the model files) it was built "
+                "with, or build the collection again"
+            )
+        return _remember(made)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        vocabulary = None if self.vocabulary is None else json.loads(self.vocabulary)
+        return {"encoder": self.encoder.to_json(), "vocabulary": vocabulary, "fingerprint": self.fingerprint}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Model:
+        """What `to_json` gave."""
+        vocabulary = data["vocabulary"]
+        known = None if vocabulary is None else _canonical(vocabulary)
+        return cls(EncoderSpec.from_json(data["encoder"]), known, data["fingerprint"])
+
+
+def sae_model(
+    source: Literal["text", "image"], vocabulary: Any, encoder: Encoder[Any] | None, use: Mapping[str, Any]
+) -> tuple[Model, SaeVocabulary]:
+    """The model of a latent or visual leg, from what a caller may write."""
+    from zipfian.vocabulary.sae import SaeVocabulary
+
+    if isinstance(vocabulary, SaeVocabulary):
+        if use:
+            raise InvalidInput(f"a loaded vocabulary has its settings already: {', '.join(use)} cannot be given")
+        loaded = vocabulary
+    elif isinstance(vocabulary, str | Path):
+        try:
+            loaded = SaeVocabulary.load(vocabulary, **use)
+        except TypeError as error:
+            raise InvalidInput(f"unknown setting of a vocabulary: {error}") from None
+    else:
+        raise InvalidInput(f"a vocabulary is a name, a folder or a SaeVocabulary, not {vocabulary!r:.80}")
+    chosen = encoder if encoder is not None else _default_encoder(source)
+    if chosen.kind != source:
+        raise InvalidInput(f"a leg of {source}s needs an encoder of {source}s, not of {chosen.kind}s")
+    loaded.check_encoder(chosen)
+    _remember(loaded)
+    return Model(register(chosen), _canonical(loaded.to_json()), loaded.fingerprint), loaded
+
+
+def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | None:
+    """The model of a dense leg; None where vectors come with the documents."""
+    if encoder is not None:
+        if source is not None and encoder.kind != source:
+            raise InvalidInput(f"the encoder is of {encoder.kind}s, the leg of {source}s")
+        return Model(register(encoder))
+    if source is None:
+        return None
+    if source not in ("text", "image"):
+        raise InvalidInput(f"the source of a dense leg is 'text' or 'image', not {source!r}")
+    return Model(register(_default_encoder(source)))
+
+
+def _default_encoder(source: str) -> Encoder[Any]:
+    return TextEncoder() if source == "text" else ImageEncoder()
+
+
+def _remember(vocabulary: SaeVocabulary) -> SaeVocabulary:
+    with _LOCK:
+        return _VOCABULARIES.setdefault(vocabulary.fingerprint, vocabulary)
+
+
+def _canonical(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True, separators=(",", ":"))

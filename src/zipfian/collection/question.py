@@ -1,0 +1,139 @@
+"""What is asked of a collection: a text, a picture, ready-made terms or a vector, and what each leg makes of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian import limits
+from zipfian.collection.encoding import unit
+from zipfian.collection.items import check_terms
+from zipfian.collection.legs import Leg
+from zipfian.collection.model import QueryMode
+from zipfian.encode.images import ImageSource
+from zipfian.encode.registry import find
+from zipfian.encode.text import TextEncoder
+from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.types import Encoded, Terms
+
+Vector = npt.NDArray[np.float32]
+Weights = Mapping[str, float] | Mapping[int, float]
+
+
+class Question:
+    """One query. An encoder's pass over it is made when a leg first needs it, once for all legs."""
+
+    def __init__(self, asked: Any, image: Any = None, mode: QueryMode | None = None) -> None:
+        self.text: str | None = None
+        self.terms: Any = None
+        self.vector: Vector | None = None
+        self.image: ImageSource | None = None
+        self.mode = mode
+        self._passes: dict[str, Encoded] = {}
+        if mode not in (None, "encoder", "table"):
+            raise InvalidInput(
+                f"query says how a text becomes terms: 'encoder' or 'table', not {mode!r:.60}; what to look for is the "
+                "first argument"
+            )
+        if isinstance(asked, str):
+            if not asked or asked.isspace():
+                raise InvalidInput("the query is empty")
+            if len(asked) > limits.MAX_QUERY_CHARS:
+                raise LimitExceeded(f"a query of {len(asked):,} characters, the limit is {limits.MAX_QUERY_CHARS:,}")
+            self.text = asked
+        elif isinstance(asked, np.ndarray):
+            self.vector = _check_vector(asked)
+        elif isinstance(asked, Terms | Mapping | tuple | list):
+            self.terms = asked
+        elif asked is not None:
+            raise InvalidInput(
+                f"a query is a text, Terms, (ids, weights), a mapping id -> weight or a vector, not "
+                f"{type(asked).__name__}; a picture goes into image="
+            )
+        if image is not None:
+            if not isinstance(image, str | os.PathLike | bytes | np.ndarray):
+                raise InvalidInput(f"image must be a path, bytes or an array of pixels, not {type(image).__name__}")
+            self.image = image
+        if asked is None and image is None:
+            raise InvalidInput("nothing to look for: give a text, a picture (image=) or both")
+
+    def fits(self, leg: Leg) -> bool:
+        """Whether a leg can answer it without being named."""
+        if leg.source == "text":
+            return self.text is not None
+        if leg.source == "image":
+            return self.image is not None
+        return self.terms is not None if leg.kind == "terms" else self.vector is not None
+
+    def answers(self, leg: Leg) -> bool:
+        """Whether a leg can answer it when it is named: any inverted index also takes its own term ids."""
+        if leg.kind in ("latent", "visual") and self.terms is not None:
+            return True
+        return self.fits(leg) or (leg.kind == "dense" and self.vector is not None)
+
+    def describe(self) -> str:
+        """What it is, in a message."""
+        parts = {"a text": self.text, "ready-made terms": self.terms, "a vector": self.vector, "a picture": self.image}
+        return " and ".join(name for name, value in parts.items() if value is not None)
+
+    def mode_of(self, leg: Leg) -> QueryMode:
+        """How a latent leg turns the text into terms."""
+        return self.mode or leg.query
+
+    def encoded(self, leg: Leg) -> Encoded:
+        """The pass of the leg's encoder over the text or the picture."""
+        if leg.model is None:
+            raise InvalidInput("this leg has no encoder")
+        spec = leg.model.encoder
+        if spec.fingerprint not in self._passes:
+            item = self.text if spec.kind == "text" else self.image
+            self._passes[spec.fingerprint] = find(spec).encode_queries([item])[0]
+        return self._passes[spec.fingerprint]
+
+    def weights(self, leg: Leg) -> Weights:
+        """The terms of an inverted leg and their weights, in the order in which a score is summed."""
+        if self.terms is not None:
+            terms = check_terms(self.terms, leg.n_terms)
+            if not len(terms):
+                raise InvalidInput("the query has no terms")
+        elif leg.kind == "words":
+            return leg.vocabulary.query(self.text or "")
+        elif leg.model is None:
+            raise InvalidInput(f"this leg takes ready-made terms, not {self.describe()}")
+        else:
+            terms = self._latent(leg)
+        return dict(zip(terms.ids.tolist(), terms.weights.astype(np.float64).tolist(), strict=True))
+
+    def _latent(self, leg: Leg) -> Terms:
+        if leg.model is None:
+            raise InvalidInput("this leg has no vocabulary")
+        vocabulary = leg.model.load_vocabulary()
+        if leg.source == "text" and self.mode_of(leg) == "table":
+            return vocabulary.table_query(self.pieces(leg))
+        return vocabulary.query(self.encoded(leg))
+
+    def pieces(self, leg: Leg) -> npt.NDArray[np.int32]:
+        """The word pieces of the text, without the network."""
+        encoder = find(leg.model.encoder) if leg.model else None
+        if not isinstance(encoder, TextEncoder):
+            raise InvalidInput("query='table' needs a leg of the default text encoder; use query='encoder'")
+        return encoder.pieces(self.text or "")
+
+    def pooled(self, leg: Leg) -> Vector:
+        """The vector that a dense leg compares with."""
+        if self.vector is not None:
+            return self.vector
+        return unit(self.encoded(leg).pooled)
+
+
+def _check_vector(values: npt.NDArray[Any]) -> Vector:
+    if values.ndim != 1 or not 1 <= len(values) <= limits.MAX_VECTOR_DIM or values.dtype.kind not in "fiu":
+        raise InvalidInput(f"a query vector is a row of numbers, not {values.dtype} of shape {values.shape}")
+    vector = unit(values.astype(np.float32))
+    if not np.isfinite(vector).all():
+        raise InvalidInput("the query vector holds a number that is not finite")
+    return vector
