@@ -110,15 +110,22 @@ class TestResults:
         found = notes.search("light", k=3, where={"lang": "en"})
         assert found.query == "light"
         assert found.generation == 2
-        assert found.settings == {"leg": "words", "scoring": zf.BM25().to_json(), "k": 3, "where": {"lang": "en"}}
-        assert set(found.timings) == {"prepare", "filter", "search", "total"}
+        assert found.settings == {
+            "method": "words",
+            "legs": ["words"],
+            "leg": "words",
+            "scoring": zf.BM25().to_json(),
+            "k": 3,
+            "where": {"lang": "en"},
+        }
+        assert set(found.timings) == {"prepare", "encode", "filter", "search", "total"}
         assert all(t >= 0.0 for t in found.timings.values())
 
     def test_hits(self, notes: zf.Collection) -> None:
         found = notes.search("light plants")
         hit = found[0]
         assert (hit.id, hit.rank) == ("a", 1)
-        assert hit.legs == {"words": LegHit(1, hit.score, 1.0)}
+        assert hit.legs == {"words": LegHit(1, hit.score, hit.score)}
         assert hit.text == "Plants make food from light."
         assert hit.metadata == {"lang": "en", "year": 2020}
         assert found[1].score < hit.score

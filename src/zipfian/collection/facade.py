@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from zipfian.collection import search as searching
 from zipfian.collection.items import check_id
+from zipfian.collection.legquery import leg_query
 from zipfian.collection.legs import Leg, make_legs
 from zipfian.collection.model import QueryMode
+from zipfian.collection.plan import make_plan
 from zipfian.collection.question import Question
 from zipfian.collection.results import Document, Hit, Results
 from zipfian.collection.settings import Settings
@@ -23,11 +25,13 @@ from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
 from zipfian.errors import InvalidInput, ReadOnly
 from zipfian.explain.terms import compare
+from zipfian.fuse.methods import Method
 from zipfian.index.check import CheckReport, check
 from zipfian.index.commit import Writer
 from zipfian.index.directory import FSDirectory
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.scoring import Scoring
+from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
 
 CACHE_BYTES = 1 << 29
@@ -214,10 +218,16 @@ class Collection:
         *,
         image: ImageSource | None = None,
         leg: str | None = None,
+        method: str | Method | None = None,
+        preset: str | None = None,
         scoring: Scoring | None = None,
         query: QueryMode | None = None,
+        K: int | None = None,
     ) -> Results:
-        """The k best documents for a text, a picture, or ready-made terms.
+        """The k best documents for a text, a picture, both, or ready-made terms.
+
+        All legs that can answer take part: their scores are fused with weights that adapt to the query, and pictures
+        are then reranked by their pooled vectors. Every hit says what each leg thought of it.
 
         Parameters
         ----------
@@ -230,13 +240,25 @@ class Collection:
         image
             A picture to search with: a path, the bytes of a file or pixels.
         leg
-            The leg to search, where the query's kind leaves a choice.
+            Search this leg alone.
+        method
+            `hybrid` (the default), `rrf`, `linear`, `fusion` (0.8 dense cosine + 0.2 TF-IDF), `two-stage`, `tfidf`,
+            `latent-table`, or a fusion such as `fuse.Linear({"words": 1.0, "latent": 2.0})`.
+        preset
+            `latency-first` (no neural network for a text query), `balanced` or `accuracy-first`.
         scoring
-            Another formula for this search; scores then come from stored weights, without cached impacts.
+            Another formula for this search of one leg; scores then come from stored weights, without cached impacts.
         query
             How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network.
+        K
+            Candidates to rerank, where the method reranks.
         """
-        return searching.run(self._reading(), Question(asked, image, query), k, where, leg, scoring)
+        check_k(k)
+        view, question = self._reading(), Question.of(asked, image, query)
+        plan = make_plan(
+            view.settings, question, k=k, leg=leg, method=method, preset_name=preset, scoring=scoring, depth=K
+        )
+        return searching.run(view, question, plan, k, where)
 
     def score(
         self, leg: str, asked: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
@@ -246,7 +268,7 @@ class Collection:
         view = self._reading()
         if isinstance(ids, str):
             raise InvalidInput("score takes a sequence of ids; put a single id into a list")
-        prepared = searching.prepare(view, Question(asked, image, query), leg, scoring)
+        prepared = leg_query(view, leg, Question.of(asked, image, query), scoring)
         docs = view.numbers(ids)
         scores = prepared.score(docs)
         mask = view.mask(where)
@@ -256,18 +278,20 @@ class Collection:
 
     def explain(
         self, asked: Any, id: str, *, image: ImageSource | None = None, leg: str | None = None,
-        scoring: Scoring | None = None, query: QueryMode | None = None,
+        method: str | Method | None = None, preset: str | None = None, scoring: Scoring | None = None,
+        query: QueryMode | None = None,
     ) -> Explanation:  # fmt: skip
         """Why a document scores what it scores for a query, found or not: a tree whose parts sum to the score."""
-        return searching.explain_id(self._reading(), Question(asked, image, query), id, leg, scoring)
+        view, question = self._reading(), Question.of(asked, image, query)
+        plan = make_plan(view.settings, question, leg=leg, method=method, preset_name=preset, scoring=scoring)
+        return searching.explain_id(view, question, plan, id)
 
-    def why(
-        self, asked: Any, id_a: str, id_b: str, *, image: ImageSource | None = None, leg: str | None = None,
-        scoring: Scoring | None = None, query: QueryMode | None = None,
-    ) -> Explanation:  # fmt: skip
-        """Which terms put A above B (or B above A): the difference of their scores, term by term."""
-        view, question = self._reading(), Question(asked, image, query)
-        a, b = (searching.explain_id(view, question, i, leg, scoring) for i in (id_a, id_b))
+    def why(self, asked: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
+        """Which terms put A above B (or B above A): the difference of their scores, part by part.
+
+        `options` are those of `explain`.
+        """
+        a, b = (self.explain(asked, i, **options) for i in (id_a, id_b))
         return compare(a, b, id_a, id_b)
 
     def get(self, id: str) -> Document | None:

@@ -15,6 +15,7 @@ from zipfian.collection.view import View
 from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import explain_leg
+from zipfian.fuse.signals import coverage
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.scoring import Scoring
 from zipfian.retrieve.searcher import LegSearcher, Query
@@ -40,6 +41,14 @@ class LegQuery(Protocol):
         """Exact scores of given documents."""
         ...
 
+    def n_scored(self, mask: Mask | None) -> int:
+        """Documents that have a score in this leg, be it 0."""
+        ...
+
+    def coverage(self, best: float) -> float | None:
+        """How much of what a words query asks for the best document has, 0 to 1; None where nobody can tell."""
+        ...
+
     def explain(self, doc: int) -> Explanation:
         """One document's score as a tree."""
         ...
@@ -62,13 +71,22 @@ class PostingsQuery:
         self._view = view
         self._question = question
         self._searcher: LegSearcher = view.searcher(name)
-        self.prepared: Query = self._searcher.prepare(question.weights(self.leg), scoring)
+        self._terms = question.weights(self.leg)
+        self.prepared: Query = self._searcher.prepare(self._terms, scoring)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         return self._searcher.search(self.prepared, k, mask)
 
     def score(self, docs: Ints) -> F64:
         return self._searcher.score(self.prepared, docs)
+
+    def n_scored(self, mask: Mask | None) -> int:
+        return self._view.count(mask)
+
+    def coverage(self, best: float) -> float | None:
+        if self.leg.kind != "words":
+            return None
+        return coverage(self._searcher, self._terms, self.prepared, best)
 
     def explain(self, doc: int) -> Explanation:
         leg = self.leg
@@ -127,6 +145,12 @@ class DenseQuery:
 
     def score(self, docs: Ints) -> F64:
         return self._searcher.score(self.vector, docs)
+
+    def n_scored(self, mask: Mask | None) -> int:
+        return self._searcher.n_allowed(mask)
+
+    def coverage(self, best: float) -> float | None:
+        return None
 
     def explain(self, doc: int) -> Explanation:
         """A cosine has no smaller parts: the reasons are in the other legs."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,6 +36,8 @@ class Question:
         self.image: ImageSource | None = None
         self.mode = mode
         self._passes: dict[str, Encoded] = {}
+        self.seconds = [0.0]
+        """Spent in encoders so far; shared by all copies."""
         if mode not in (None, "encoder", "table"):
             raise InvalidInput(
                 f"query says how a text becomes terms: 'encoder' or 'table', not {mode!r:.60}; what to look for is the "
@@ -60,6 +64,19 @@ class Question:
             self.image = image
         if asked is None and image is None:
             raise InvalidInput("nothing to look for: give a text, a picture (image=) or both")
+
+    @classmethod
+    def of(cls, asked: Any, image: Any = None, mode: QueryMode | None = None) -> Question:
+        """A question from what a caller gave; one that is a question already keeps its encoders' passes."""
+        return asked if isinstance(asked, cls) else cls(asked, image, mode)
+
+    def asked_by(self, mode: QueryMode | None) -> Question:
+        """The same question with a mode where it has none; the passes are shared."""
+        if mode is None or self.mode is not None:
+            return self
+        other = copy.copy(self)
+        other.mode = mode
+        return other
 
     def fits(self, leg: Leg) -> bool:
         """Whether a leg can answer it without being named."""
@@ -90,8 +107,10 @@ class Question:
             raise InvalidInput("this leg has no encoder")
         spec = leg.model.encoder
         if spec.fingerprint not in self._passes:
+            start = time.perf_counter()
             item = self.text if spec.kind == "text" else self.image
             self._passes[spec.fingerprint] = find(spec).encode_queries([item])[0]
+            self.seconds[0] += time.perf_counter() - start
         return self._passes[spec.fingerprint]
 
     def weights(self, leg: Leg) -> Weights:

@@ -16,11 +16,14 @@ from zipfian.types import Explanation
 class LegHit:
     """How one leg saw a hit."""
 
-    rank: int
-    """1 for its best document."""
+    rank: int | None
+    """1 for its best document; None where the document is not in the list the leg was asked for."""
     score: float
+    """The leg's own, exact score."""
     share: float
-    """Part of the final score that came from this leg."""
+    """What of the hit's score came from this leg, in the score's own unit."""
+    normalised: float | None = None
+    """The score on the scale that legs were fused on; None where one leg answered alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Hit:
     rank: int
     legs: Mapping[str, LegHit] = field(hash=False)
     number: int = field(repr=False)
+    first_rank: int = field(repr=False)
+    """Rank before reranking; the same as `rank` where nobody reranked."""
     _load: Callable[[], Document] = field(repr=False, compare=False)
 
     @property
@@ -63,7 +68,7 @@ class Results(Sequence[Hit]):
     settings: Mapping[str, Any]
     """Leg, scoring, k and filter of this search."""
     timings: Mapping[str, float]
-    """Seconds: prepare (query to terms), filter, search, total."""
+    """Seconds: prepare (query to terms; encode, the neural network, is part of it), filter, search, total."""
     _explain: Callable[[int], Explanation] = field(repr=False)
     _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = field(repr=False)
 

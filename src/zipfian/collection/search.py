@@ -6,64 +6,60 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from zipfian.collection.legquery import LegQuery, leg_query
+from zipfian.collection.hybrid import Run
+from zipfian.collection.plan import Plan, make_plan
 from zipfian.collection.question import Question
-from zipfian.collection.results import Hit, LegHit, Results
-from zipfian.collection.settings import Settings
+from zipfian.collection.results import Hit, Results
 from zipfian.collection.view import View
-from zipfian.errors import InvalidInput
-from zipfian.retrieve.scoring import Scoring
+from zipfian.explain.highlight import Snippet
 from zipfian.types import Explanation
 
 
-def choose_leg(settings: Settings, question: Question, name: str | None) -> str:
-    """The leg a question is for: the one named, or the first that can answer it."""
-    if name is not None:
-        settings.leg(name)
-        return name
-    fitting = [n for n, leg in settings.legs.items() if question.fits(leg)]
-    if not fitting:
-        raise InvalidInput(f"no leg of this collection takes {question.describe()}; it has: {', '.join(settings.legs)}")
-    if question.terms is not None and len(fitting) > 1:
-        raise InvalidInput(f"several legs take terms ({', '.join(fitting)}): name one with leg=")
-    return fitting[0]
-
-
-def prepare(view: View, question: Question, leg: str | None, scoring: Scoring | None) -> LegQuery:
-    """The question for the leg it is meant for."""
-    return leg_query(view, choose_leg(view.settings, question, leg), question, scoring)
-
-
-def run(
-    view: View, question: Question, k: int, where: Mapping[str, Any] | None, leg: str | None, scoring: Scoring | None
-) -> Results:
-    """Search one leg."""
-    start = time.perf_counter()
-    asked = prepare(view, question, leg, scoring)
+def run(view: View, question: Question, plan: Plan, k: int, where: Mapping[str, Any] | None) -> Results:
+    """Carry a plan out."""
+    start, encoded = time.perf_counter(), question.seconds[0]
+    made = Run(view, question, plan)
     t_prepare = time.perf_counter()
     mask = view.mask(where)
     t_filter = time.perf_counter()
-    docs, scores = asked.search(k, mask)
+    outcome = made.search(k, mask)
     hits = []
-    for rank, (doc, score, doc_id) in enumerate(zip(docs.tolist(), scores.tolist(), view.ids_of(docs), strict=True), 1):
-        hits.append(Hit(doc_id, score, rank, {asked.name: LegHit(rank, score, 1.0)}, doc, view.loader(doc)))
+    for i, (doc, score, doc_id) in enumerate(
+        zip(outcome.docs.tolist(), outcome.scores.tolist(), view.ids_of(outcome.docs), strict=True)
+    ):
+        legs = outcome.leg_hits(i, plan.judge)
+        hits.append(Hit(doc_id, score, i + 1, legs, doc, outcome.old_rank(i), view.loader(doc)))
     end = time.perf_counter()
     return Results(
         hits=tuple(hits),
         query=question.text if question.text is not None else question.terms,
         generation=view.generation,
-        settings={**asked.settings(), "k": k, "where": where},
+        settings={**plan.to_json(), **made.settings(), **outcome.report(), "k": k, "where": where},
         timings={
             "prepare": t_prepare - start,
+            "encode": question.seconds[0] - encoded,
             "filter": t_filter - t_prepare,
             "search": end - t_filter,
             "total": end - start,
         },
-        _explain=asked.explain,
-        _highlight=asked.highlight,
+        _explain=lambda doc: made.explain(outcome, doc),
+        _highlight=lambda doc, options: _highlight(made, doc, options),
     )
 
 
-def explain_id(view: View, question: Question, doc_id: str, leg: str | None, scoring: Scoring | None) -> Explanation:
+def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:
+    """From the first leg that knows places in the text: words before latent terms, as legs are ordered."""
+    best: list[Snippet] = []
+    for query in made.queries.values():
+        best = query.highlight(doc, options)
+        if any(snippet.marks for snippet in best):
+            return best
+    return best
+
+
+def explain_id(view: View, question: Question, plan: Plan, doc_id: str) -> Explanation:
     """A document's score for a question, whether it finds it or not."""
-    return prepare(view, question, leg, scoring).explain(view.number(doc_id))
+    return Run(view, question, plan).explain_any(view.number(doc_id))
+
+
+__all__ = ["explain_id", "make_plan", "run"]

@@ -69,6 +69,13 @@ class View:
         parts = [condition.mask(s) for s in self.snapshot.segments]
         return np.concatenate([np.empty(0, np.bool_), *parts])
 
+    def count(self, mask: Mask | None) -> int:
+        """Live documents that a filter allows."""
+        if mask is None:
+            return len(self)
+        live = np.concatenate([np.empty(0, np.bool_), *(s.live for s in self.snapshot.segments)])
+        return int(np.count_nonzero(live & mask))
+
     def find(self, ids: Sequence[str]) -> Ints:
         """The numbers of live documents, -1 where there is none."""
         out = np.full(len(ids), -1, np.int64)

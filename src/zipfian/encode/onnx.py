@@ -21,7 +21,13 @@ CONTRIB = "com.microsoft"
 Value = int | float | str | Sequence[int]
 Dim = int | str
 
-_TYPES = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int32): 6, np.dtype(np.int64): 7}
+_TYPES = {
+    np.dtype(np.float32): 1,
+    np.dtype(np.uint8): 2,
+    np.dtype(np.int8): 3,
+    np.dtype(np.int32): 6,
+    np.dtype(np.int64): 7,
+}
 _INT, _FLOAT, _STRING, _INTS = 2, 1, 3, 7
 
 

@@ -22,6 +22,8 @@ PREFIX_CHARS_PER_TOKEN = 16
 
 
 LONG_CHARS = 6 * MAX_TEXT_TOKENS
+QUICK_CHARS = 10_000
+"""A query up to this long is tokenised whole."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +55,7 @@ class PieceTokenizer:
         added = self._tokenizer.get_added_tokens_decoder()
         self.special = np.array(sorted(i for i, token in added.items() if token.special), dtype=np.int32)
         """Ids that stand for no text of their own: start, end, padding, mask, unknown."""
+        self._special = frozenset(self.special.tolist())
 
     def tokenize(self, texts: Sequence[str], most: int | None = None) -> list[Pieces | ZipfianError]:
         """The pieces of each text, only the first `most` where that is given; in the place of a bad one its error."""
@@ -60,6 +63,20 @@ class PieceTokenizer:
         good = [text for text in checked if isinstance(text, str)]
         pieces = iter(self._all(good) if most is None else self._first(good, most))
         return [next(pieces) if isinstance(text, str) else text for text in checked]
+
+    def ids(self, text: str, most: int | None = None) -> list[int]:
+        """The pieces of one text without their places and without the special ones: the quick way, for queries."""
+        checked = _checked(text, 0)
+        if not isinstance(checked, str):
+            raise checked
+        if len(checked) > QUICK_CHARS:
+            (found,) = self.tokenize([checked], most)
+            if isinstance(found, ZipfianError):
+                raise found
+            known = found.ids.tolist()
+        else:
+            known = self._tokenizer.encode(checked, add_special_tokens=False).ids[:most]
+        return [piece for piece in known if piece not in self._special]
 
     def _all(self, texts: list[str]) -> list[Pieces | ZipfianError]:
         """A text far too long is noticed at its beginning, before all of it is in memory as tokens."""

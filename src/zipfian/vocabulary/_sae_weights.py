@@ -152,25 +152,39 @@ def save_weights(
 
 def load_weights(folder: str | Path) -> tuple[SaeWeights, Tensors, dict[str, Any]]:
     """Weights, all arrays of the file and the settings; a file whose hash differs is refused."""
+    tensors, settings = load_tensors(folder)
+    return from_tensors(tensors, settings["k"], settings.get("info", {})), tensors, settings
+
+
+def load_tensors(folder: str | Path) -> tuple[Tensors, dict[str, Any]]:
+    """The arrays of the weight file as stored, and the settings; a file whose hash differs is refused."""
     folder = Path(folder)
     settings = read_settings(folder / SETTINGS_FILE)
     path = folder / WEIGHTS_FILE
+    check_sha256(path, settings.get("sha256"))
+    tensors = read_tensors(path)
+    shape = tensors["encoder"].shape if "encoder" in tensors else (0,)
+    if shape != (settings.get("terms"), settings.get("dim")):
+        raise InvalidInput(
+            f"{path} has an encoder of shape {shape}, {SETTINGS_FILE} says {settings.get('terms')} terms of "
+            f"{settings.get('dim')} dimensions"
+        )
+    k = settings.get("k")
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(tensors["encoder"]):
+        raise InvalidInput(f"{folder / SETTINGS_FILE}: k must be a whole number between 1 and {shape[0]}, not {k!r}")
+    return tensors, settings
+
+
+def check_sha256(path: Path, expected: object) -> None:
+    """Refuse a file that is not the one its settings name."""
     if not path.is_file():
-        raise InvalidInput(f"{folder} holds no {WEIGHTS_FILE}")
+        raise InvalidInput(f"{path.parent} holds no {path.name}")
     found = file_sha256(path)
-    if found != settings.get("sha256"):
+    if found != expected:
         raise InvalidInput(
             f"{path} does not have the sha256 that {SETTINGS_FILE} names ({found[:12]}... instead of "
-            f"{str(settings.get('sha256'))[:12]}...): it is damaged or from another training; get the folder again"
+            f"{str(expected)[:12]}...): it is damaged or from another training; get the folder again"
         )
-    tensors = read_tensors(path)
-    weights = from_tensors(tensors, settings.get("k", 0), settings.get("info", {}))
-    if (weights.n_terms, weights.dim) != (settings.get("terms"), settings.get("dim")):
-        raise InvalidInput(
-            f"{path} has {weights.n_terms} terms of {weights.dim} dimensions, {SETTINGS_FILE} says "
-            f"{settings.get('terms')} of {settings.get('dim')}"
-        )
-    return weights, tensors, settings
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -192,13 +206,36 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def read_tensors(path: Path) -> Tensors:
     """All arrays of a safetensors file; damage is an `InvalidInput`."""
+    module = _safetensors()
     from safetensors import SafetensorError
 
     try:
-        tensors: Tensors = _safetensors().load_file(path)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise InvalidInput(f"{path} is not a readable safetensors file: {error}") from error
+        try:
+            tensors: Tensors = module.load_file(path)
+        except TypeError:  # numpy has no bfloat16
+            tensors = _with_bfloat16(path)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"{path} is not a safetensors file that can be read here: {error}") from error
     return tensors
+
+
+def _with_bfloat16(path: Path) -> Tensors:
+    """A bfloat16 is the upper half of a float32."""
+    from safetensors import deserialize as untyped
+
+    deserialize: Any = untyped
+    known = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "I64": np.int64, "I32": np.int32, "I8": np.int8}
+    out: Tensors = {}
+    for name, part in deserialize(path.read_bytes()):
+        if part["dtype"] == "BF16":
+            half = np.frombuffer(part["data"], np.uint16)
+            array: npt.NDArray[Any] = (half.astype(np.uint32) << 16).view(np.float32)
+        elif part["dtype"] in known:
+            array = np.frombuffer(part["data"], known[part["dtype"]])
+        else:
+            raise ValueError(f"{name} holds values of type {part['dtype']}")
+        out[name] = array.reshape(part["shape"])
+    return out
 
 
 def file_sha256(path: Path) -> str:

@@ -1,7 +1,8 @@
 """Autoencoders that others trained: the folder layouts of SAELens and of EleutherAI's sparsify.
 
-Both keep a decoder bias that is taken from the input first, which is our mu. Whatever would make our terms differ
-from theirs (another activation function, a normalisation we do not do) is refused, not ignored.
+Both keep a decoder bias that is usually taken from the input first, which is our mu; their settings say when it is not.
+Whatever would make our terms differ from theirs (another activation function, a normalisation we do not do) is refused,
+not ignored. `save_weights` writes what is read here as a folder that `SaeVocabulary.load` takes.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def _from_saelens(config: Mapping[str, Any], tensors: Tensors, name: str) -> Sae
         )
     if config.get("normalize_activations", "none") not in ("none", None):
         raise InvalidInput(f"activations normalised by {config['normalize_activations']!r} cannot be imported")
+    if config.get("reshape_activations", "none") not in ("none", None):
+        raise InvalidInput(f"activations reshaped by {config['reshape_activations']!r} cannot be imported")
     k = config.get("k", (config.get("activation_fn_kwargs") or {}).get("k"))
     encoder, bias = tensors["W_enc"].astype(np.float32).T, tensors["b_enc"].astype(np.float32)
     if config.get("rescale_acts_by_decoder_norm", False):
@@ -73,6 +76,8 @@ def _from_sparsify(config: Mapping[str, Any], tensors: Tensors, name: str) -> Sa
     _need(tensors, ("encoder.weight", "encoder.bias", "W_dec", "b_dec"), "sparsify")
     if config.get("activation", "topk") != "topk":
         raise InvalidInput(f"only top-k autoencoders can be imported, not activation {config['activation']!r}")
+    if config.get("signed", False):
+        raise InvalidInput("an autoencoder with signed activations cannot be imported: terms have weights above 0")
     mu = tensors["b_dec"].astype(np.float32)
     if config.get("transcode", False):
         mu = np.zeros_like(mu)
@@ -83,6 +88,8 @@ def _from_sparsify(config: Mapping[str, Any], tensors: Tensors, name: str) -> Sa
 
 
 def _weights(encoder: Any, bias: Any, mu: Any, k: object, info: dict[str, Any]) -> SaeWeights:
+    if isinstance(k, float) and k.is_integer():
+        k = int(k)
     if isinstance(k, bool) or not isinstance(k, int):
         raise InvalidInput(f"the configuration names no whole number k, but {k!r}")
     return SaeWeights(np.ascontiguousarray(encoder), bias, mu, 1.0, k, info)

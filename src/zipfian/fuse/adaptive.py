@@ -1,0 +1,90 @@
+"""The default hybrid: z-scores added with weights that follow from the query, nothing tuned to a collection.
+
+Three things are looked at, all of them known before anybody judges a result:
+
+- *How rare the query's words are and whether a document has them* (`signals.coverage`): the share of the query's idf
+  that the best document of the words leg covers. Where it is 1, words count as much as meaning; where it is 0, half.
+- *How decided each leg is*: z-scores over a leg's best POOL documents. A leg in which two documents stand far above the
+  rest speaks with z of 5 to 10, one in which the best hardly differ with 2; no further weight is needed.
+- *Whether a leg found anything*: a leg without a match, or whose best documents all score alike, has weight 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from zipfian.errors import InvalidInput
+from zipfian.fuse.candidates import Candidates, Fused, LegList, check_weights, combine
+from zipfian.fuse.normalise import POOL, normalise
+
+BASE: Mapping[str, float] = {"words": 1.0, "latent": 1.0, "splade": 1.0, "terms": 1.0, "visual": 0.5, "dense": 0.5}
+"""Weight of a kind of leg before the query is looked at. A pooled vector comes from the same encoder pass as the
+latent or visual terms and is the blunter of the two views: half."""
+
+OTHER = 0.5
+"""Weight of a leg of any other kind."""
+
+LEAST = 0.5
+"""Share of its weight that a words leg keeps when its best document covers nothing of the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """Query-aware fusion; `weights` (by leg name) replace the weights of `BASE` before the query is looked at."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    least: float = LEAST
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", check_weights(self.weights))
+        if isinstance(self.least, bool) or not isinstance(self.least, (int, float)) or not 0.0 <= self.least <= 1.0:
+            raise InvalidInput(f"least must lie between 0 and 1, not {self.least!r}")
+
+    def depth(self, k: int) -> int:
+        """How many documents to ask of every leg."""
+        return max(k, POOL)
+
+    def fuse(self, candidates: Candidates) -> Fused:
+        """Rank the candidates."""
+        unknown = [name for name in self.weights if name not in candidates.names]
+        if unknown:
+            raise InvalidInput(f"a weight for leg {unknown[0]!r}, but the legs are: {', '.join(candidates.names)}")
+        normalised, ceiling, used = normalise(candidates, "z")
+        base = np.array([self._base(leg) for leg in candidates.legs])
+        factors = np.array([self._factor(leg) for leg in candidates.legs])
+        found = np.array([numbers.get("deviation", 0.0) > 0.0 for numbers in used])
+        weights = np.where(found, base * factors, 0.0)
+        seen = {
+            leg.name: {
+                "base": float(base[i]),
+                "coverage": leg.coverage,
+                "peak": _peak(leg, used[i]),
+                "found": bool(found[i]),
+            }
+            for i, leg in enumerate(candidates.legs)
+        }
+        return combine(candidates, normalised, weights, ceiling, used, {**self.to_json(), "signals": seen})
+
+    def _base(self, leg: LegList) -> float:
+        return self.weights.get(leg.name, BASE.get(leg.kind or leg.name, OTHER))
+
+    def _factor(self, leg: LegList) -> float:
+        if leg.coverage is None:
+            return 1.0
+        if not 0.0 <= leg.coverage <= 1.0:
+            raise InvalidInput(f"the coverage of leg {leg.name!r} must lie between 0 and 1, not {leg.coverage!r}")
+        return self.least + (1.0 - self.least) * leg.coverage
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain settings; `method_from_json` reads them."""
+        return {"method": "adaptive", "weights": dict(self.weights), "least": self.least}
+
+
+def _peak(leg: LegList, numbers: Mapping[str, float]) -> float:
+    """How far the best document stands above the population, in deviations."""
+    deviation = numbers.get("deviation", 0.0)
+    return (float(leg.scores[0]) - numbers["mean"]) / deviation if len(leg.scores) and deviation > 0.0 else 0.0

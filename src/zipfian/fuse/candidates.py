@@ -1,0 +1,182 @@
+"""What goes into a fusion and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import InvalidInput
+
+Ints = npt.NDArray[np.int64]
+F64 = npt.NDArray[np.float64]
+
+Score = Callable[[int, Ints], F64]
+"""`score(i, docs)`: exact scores of documents (ascending) in the i-th leg; NaN where it can have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegList:
+    """What one leg found: its best documents, best first, and how many documents it could have scored."""
+
+    name: str
+    docs: Ints
+    scores: F64
+    n_scored: int
+    """Documents the leg has a score for under this filter. A leg of terms scores every document (0.0 where no term is
+    shared); a leg of vectors those that have one."""
+    kind: str = ""
+    """`words`, `latent`, `visual`, `splade`, `dense`: what `Adaptive` goes by; the name if left out."""
+    coverage: float | None = None
+    """What `signals.coverage` made of a words query, if known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """The union of what the legs found, in document order, with the exact score of every document in every leg."""
+
+    legs: tuple[LegList, ...]
+    docs: Ints
+    scores: F64
+    """(documents, legs): raw scores; NaN where a leg has none for a document."""
+    ranks: Ints
+    """(documents, legs): place in the leg's own list, from 1; 0 where it is not in the list."""
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The legs' names."""
+        return tuple(leg.name for leg in self.legs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fused:
+    """A ranking, best first, and where every score came from.
+
+    `shares` are the parts of the score by leg, in its own unit: added from left to right they give `scores` to the last
+    bit. They may be negative where a document is worse in a leg than that leg's population.
+    """
+
+    legs: tuple[str, ...]
+    docs: Ints
+    scores: F64
+    raw: F64
+    normalised: F64
+    ranks: Ints
+    shares: F64
+    weights: F64
+    """(legs,): the weights of this query."""
+    proved: int
+    """So many of the first hits are certain: no document outside the candidates could score above them."""
+    populations: tuple[Mapping[str, float], ...] = ()
+    """For each leg what its scores were normalised by: mean and deviation, or low and high."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Method and settings, and the signals that set the weights."""
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    def top(self, k: int) -> Fused:
+        """The first k."""
+        rows = slice(0, k)
+        return Fused(
+            self.legs, self.docs[rows], self.scores[rows], self.raw[rows], self.normalised[rows], self.ranks[rows],
+            self.shares[rows], self.weights, min(self.proved, k), self.populations, self.about,
+        )  # fmt: skip
+
+
+def gather(legs: Sequence[LegList], score: Score, also: Ints | None = None) -> Candidates:
+    """The union of the legs' lists; whoever missed a leg's list gets its exact score from that leg all the same.
+
+    `also` are documents that take part although no leg lists them: to learn what they would score.
+    """
+    if not legs:
+        raise InvalidInput("a fusion needs at least one leg")
+    names = [leg.name for leg in legs]
+    if len(set(names)) != len(names):
+        raise InvalidInput(f"every leg is fused once: {', '.join(names)}")
+    docs = np.unique(
+        np.concatenate([np.asarray(leg.docs, np.int64) for leg in legs] + ([] if also is None else [also]))
+    )
+    scores = np.empty((len(docs), len(legs)), np.float64)
+    ranks = np.zeros((len(docs), len(legs)), np.int64)
+    for i, leg in enumerate(legs):
+        _check(leg)
+        at = np.searchsorted(docs, leg.docs)
+        scores[at, i] = leg.scores
+        ranks[at, i] = np.arange(1, len(leg.docs) + 1)
+        missing = np.flatnonzero(ranks[:, i] == 0)
+        if len(missing):
+            found = np.asarray(score(i, docs[missing]), np.float64)
+            if found.shape != missing.shape or np.isinf(found).any():
+                raise InvalidInput(f"leg {leg.name!r} gave no usable scores for {len(missing)} candidates")
+            scores[missing, i] = found
+    return Candidates(tuple(legs), docs, scores, ranks)
+
+
+def _check(leg: LegList) -> None:
+    if leg.docs.shape != leg.scores.shape or leg.docs.ndim != 1:
+        raise InvalidInput(f"leg {leg.name!r}: {leg.docs.shape} documents but {leg.scores.shape} scores")
+    if not np.isfinite(leg.scores).all():
+        raise InvalidInput(f"leg {leg.name!r} holds scores that are NaN or infinite")
+    if len(leg.scores) > 1 and np.any(np.diff(leg.scores) > 0):
+        raise InvalidInput(f"leg {leg.name!r}: the list must be in descending order of scores")
+    if leg.n_scored < len(leg.docs):
+        raise InvalidInput(f"leg {leg.name!r} lists {len(leg.docs)} documents but scored {leg.n_scored}")
+
+
+def combine(
+    candidates: Candidates,
+    normalised: F64,
+    weights: F64,
+    ceiling: F64,
+    populations: tuple[Mapping[str, float], ...],
+    about: Mapping[str, Any],
+    tie_break: F64 | None = None,
+) -> Fused:
+    """Weigh, add from left to right, sort; ties by `tie_break`, then in document order.
+
+    `ceiling` holds, for each leg, what the normalised score of a document outside the candidates cannot exceed.
+    """
+    shares = normalised * weights
+    scores = np.zeros(len(candidates), np.float64)
+    outside = 0.0
+    for i in range(len(weights)):
+        scores += shares[:, i]
+        outside += float(weights[i]) * float(ceiling[i]) if weights[i] else 0.0
+    keys = (candidates.docs, -scores) if tie_break is None else (candidates.docs, -tie_break, -scores)
+    order = np.lexsort(keys)
+    best = scores[order]
+    # a margin for the rounding of a few additions; a tie with a document outside is not a proof either
+    proved = int(np.count_nonzero(best > outside + 1e-12 * (abs(outside) + 1.0)))
+    return Fused(
+        candidates.names, candidates.docs[order], best, candidates.scores[order], normalised[order],
+        candidates.ranks[order], shares[order], weights, proved, populations, about,
+    )  # fmt: skip
+
+
+def weights_of(candidates: Candidates, given: Mapping[str, float]) -> F64:
+    """One weight for each leg, 1 where none was given; names that no leg has are an error."""
+    unknown = [name for name in given if name not in candidates.names]
+    if unknown:
+        raise InvalidInput(f"a weight for leg {unknown[0]!r}, but the legs are: {', '.join(candidates.names)}")
+    return np.array([given.get(name, 1.0) for name in candidates.names], np.float64)
+
+
+def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
+    """Weights as plain floats, finite and not negative, at least one above 0."""
+    out: dict[str, float] = {}
+    for name, value in weights.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)):
+            raise InvalidInput(f"the weight of leg {name!r} must be a number, not {value!r}")
+        if not 0.0 <= float(value) < float("inf"):
+            raise InvalidInput(f"the weight of leg {name!r} must be finite and at least 0, not {value!r}")
+        out[str(name)] = float(value)
+    if out and not any(out.values()):
+        raise InvalidInput("all weights are 0: nothing would be ranked")
+    return out

@@ -1,0 +1,48 @@
+"""Linear fusion: sum over legs of weight x normalised score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from zipfian.errors import InvalidInput
+from zipfian.fuse.candidates import Candidates, Fused, check_weights, combine, weights_of
+from zipfian.fuse.normalise import POOL, Kind, check_kind, normalise
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Weighted sum of scores, raw or on one scale; see `normalise` for the scale and its population."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    normalise: Kind = "z"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", check_weights(self.weights))
+        check_kind(self.normalise)
+
+    @classmethod
+    def blend(cls, first: str, second: str, alpha: float = 0.8, normalise: Kind = "none") -> Linear:
+        """alpha x first + (1 - alpha) x second: hybrid vision-language retrieval's fusion of dense and TF-IDF cosine.
+
+        >>> Linear.blend("dense", "tfidf").weights
+        {'dense': 0.8, 'tfidf': 0.19999999999999996}
+        """
+        if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not 0.0 <= alpha <= 1.0:
+            raise InvalidInput(f"alpha must lie between 0 and 1, not {alpha!r}")
+        return cls({first: float(alpha), second: 1.0 - float(alpha)}, normalise)
+
+    def depth(self, k: int) -> int:
+        """How many documents to ask of every leg."""
+        return max(k, POOL)
+
+    def fuse(self, candidates: Candidates) -> Fused:
+        """Rank the candidates."""
+        weights = weights_of(candidates, self.weights)
+        normalised, ceiling, used = normalise(candidates, self.normalise)
+        return combine(candidates, normalised, weights, ceiling, used, self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain settings; `method_from_json` reads them."""
+        return {"method": "linear", "weights": dict(self.weights), "normalise": self.normalise}

@@ -1,0 +1,56 @@
+"""Reciprocal rank fusion: sum over legs of weight / (k + rank) (Cormack, Clarke and Buettcher 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from zipfian.errors import InvalidInput
+from zipfian.fuse.candidates import Candidates, Fused, check_weights, combine, weights_of
+from zipfian.fuse.normalise import POOL, normalise
+
+RANKS = 1_000
+"""Ranks are counted so far; every document beyond shares the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RRF:
+    """Weighted reciprocal rank fusion.
+
+    Ranks are the legs' own, over all documents the filter allows, counted to `ranks`. A document further down has rank
+    `ranks` + 1 however far down it is (never nothing at all), so its score does not depend on k. Documents with equal
+    sums of reciprocal ranks are ordered by their exact scores in the legs (z-scores, weighted alike).
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    k: float = 60.0
+    ranks: int = RANKS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", check_weights(self.weights))
+        if isinstance(self.k, bool) or not isinstance(self.k, (int, float)) or not 0.0 <= self.k < float("inf"):
+            raise InvalidInput(f"the constant k of RRF must be a number of at least 0, not {self.k!r}")
+        if isinstance(self.ranks, bool) or not isinstance(self.ranks, int) or self.ranks < 1:
+            raise InvalidInput(f"ranks must be a whole number of at least 1, not {self.ranks!r}")
+
+    def depth(self, k: int) -> int:
+        """How many documents to ask of every leg."""
+        return max(k, self.ranks, POOL)
+
+    def fuse(self, candidates: Candidates) -> Fused:
+        """Rank the candidates."""
+        weights = weights_of(candidates, self.weights)
+        beyond = self.ranks + 1
+        counted = np.where((candidates.ranks == 0) | (candidates.ranks > self.ranks), beyond, candidates.ranks)
+        normalised = 1.0 / (self.k + counted)
+        ceiling = np.full(len(weights), 1.0 / (self.k + beyond))
+        exact, _, used = normalise(candidates, "z")
+        tie_break = (exact * weights).sum(axis=1)
+        return combine(candidates, normalised, weights, ceiling, tuple({} for _ in used), self.to_json(), tie_break)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain settings; `method_from_json` reads them."""
+        return {"method": "rrf", "weights": dict(self.weights), "k": self.k, "ranks": self.ranks}

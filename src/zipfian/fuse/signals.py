@@ -1,0 +1,49 @@
+"""What can be seen of a query before anybody judges its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from zipfian.index.lengths import apply_phi
+from zipfian.retrieve.scoring import BM25
+from zipfian.retrieve.searcher import LegSearcher, Query
+from zipfian.retrieve.statistics import Term
+
+
+def coverage(
+    searcher: LegSearcher,
+    terms: Mapping[Term, float] | Mapping[str, float] | Mapping[int, float],
+    query: Query,
+    best: float,
+) -> float | None:
+    """How much of what a words query asks for its best document holds: 0 (nothing) to 1 (all of it).
+
+    `best` is the leg's best score. It is compared with what a document of average length would score that has every
+    word of the query once: the idf of all query words, unknown ones (in no document, hence as rare as can be) included.
+    Rare words weigh most in this sum. Near 1, some document has all that was asked, rare words first, and words alone
+    decide well; a long question whose best document has a third of it did not use the documents' words.
+
+    None where the formula has no such yardstick (only BM25 has).
+    """
+    formula = query.scoring
+    if not isinstance(formula, BM25):
+        return None
+    stats = searcher.statistics()
+    given = apply_phi(np.fromiter(terms.values(), np.float64, len(terms)), str(formula.phi))
+    df = np.fromiter((stats.df(term) for term in terms), np.float64, len(terms))
+    asked = float(np.sum(given * formula.idf(df, stats.n_live))) * _once(formula)
+    return min(1.0, max(0.0, best / asked)) if asked > 0.0 else 0.0
+
+
+def _once(formula: BM25) -> float:
+    """The impact of a word that stands once in a document of average length."""
+    if formula.variant == "lucene":
+        return 1.0 / (1.0 + formula.k1)
+    if formula.variant == "bm25+":
+        return 1.0 + (1.0 if formula.delta is None else formula.delta)
+    if formula.variant == "bm25l":
+        c = 1.0 + (0.5 if formula.delta is None else formula.delta)
+        return (formula.k1 + 1.0) * c / (formula.k1 + c)
+    return 1.0

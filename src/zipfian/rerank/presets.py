@@ -1,0 +1,78 @@
+"""Ready-made ways to search, as frozen settings.
+
+A preset never reranks where that would lose to its own first stage: text is fused and left as fused (its pooled vector
+is the weakest leg). Pictures found by their visual terms alone are reranked by their pooled vectors (there the stronger
+judge); where both already rank together, nothing comes after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from zipfian.errors import InvalidInput
+from zipfian.fuse.adaptive import Adaptive
+from zipfian.fuse.methods import Method
+from zipfian.rerank.adaptive_k import AdaptiveK
+
+Content = Literal["text", "image"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What to search with. Legs that a collection does not have are left out of `legs`."""
+
+    name: str
+    content: Content
+    legs: tuple[str, ...]
+    """Kinds of legs that take part in the first stage."""
+    query: Literal["table", "encoder"]
+    """How a text query becomes latent terms: by the table (no neural network) or by the encoder."""
+    fusion: Method = field(default_factory=Adaptive)
+    rerank: Literal["none", "dense"] = "none"
+    K: int = 0
+    """Candidates to rerank; 0: none."""
+    adaptive_k: AdaptiveK | None = None
+    """Chooses K for every query, at most `K`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain settings, reported with the hits."""
+        return {
+            "name": self.name,
+            "content": self.content,
+            "legs": list(self.legs),
+            "query": self.query,
+            "fusion": self.fusion.to_json(),
+            "rerank": self.rerank,
+            "K": self.K,
+            "adaptive_k": self.adaptive_k.to_json() if self.adaptive_k else None,
+        }
+
+
+_TEXT = ("words", "latent", "splade")
+
+PRESETS: dict[str, dict[Content, Preset]] = {
+    "latency-first": {
+        "text": Preset("latency-first", "text", _TEXT, "table"),
+        "image": Preset("latency-first", "image", ("visual",), "table"),
+    },
+    "balanced": {
+        "text": Preset("balanced", "text", (*_TEXT, "dense"), "encoder"),
+        "image": Preset(
+            "balanced", "image", ("visual",), "encoder", rerank="dense", K=200, adaptive_k=AdaptiveK(50, 200)
+        ),
+    },
+    "accuracy-first": {
+        "text": Preset("accuracy-first", "text", (*_TEXT, "dense"), "encoder"),
+        "image": Preset("accuracy-first", "image", ("visual", "dense"), "encoder"),
+    },
+}
+
+
+def preset(name: str, content: Content = "text") -> Preset:
+    """A preset by name."""
+    if name not in PRESETS:
+        raise InvalidInput(f"unknown preset {name!r}; one of {', '.join(PRESETS)}")
+    if content not in PRESETS[name]:
+        raise InvalidInput(f"presets are for 'text' or 'image', not {content!r}")
+    return PRESETS[name][content]

@@ -1,0 +1,361 @@
+"""Exact search over pooled vectors: cosine or dot product, all documents scanned in 8 bits, the best scored in float64.
+
+Every row is kept as int8 codes with one step per row, a quarter of the bytes of float32. The scan gives each document
+an approximate score and, by Cauchy-Schwarz from the lengths of what rounding took away, a number its score cannot
+exceed. Documents are then scored from their float32 rows, highest bound first, until no bound is left that reaches the
+k-th best score found. What is returned is therefore right, not likely: how much had to be rescored depends on the data,
+the result does not.
+
+Scores are float64 products of the stored float32 numbers, added in one fixed order: the same bits whatever the
+segments, the filter or k.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.errors import InvalidInput
+from zipfian.index.segment import SegmentReader
+from zipfian.retrieve.validate import check_k
+
+Metric = Literal["cosine", "dot"]
+Matrix = npt.NDArray[np.float32]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+F64 = npt.NDArray[np.float64]
+
+_QUANTISE_ROWS = 8_192
+"""Rows turned into codes at once: a mapped file is read in pieces, never copied as a whole."""
+
+_FIRST_BATCH = 64
+"""Documents scored from float32 before the bound is first looked at; later batches double."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseQuery:
+    """A query vector made ready: checked, of length 1 for cosine, and as 16-bit codes for the scan."""
+
+    vector: F64
+    codes: npt.NDArray[np.int16]
+    scale: F64
+    """Step of the codes, length, length of what rounding took away, rounding of float64 products."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseFound:
+    """The k best documents, and what finding them took."""
+
+    docs: Ints
+    scores: F64
+    scanned: int
+    """Documents that the filter and presence allowed."""
+    rescored: int
+    """Documents scored from float32 until the bound proved the result right."""
+
+
+class Codes:
+    """The 8-bit rows of one segment, and what bounds their error."""
+
+    def __init__(self, rows: Matrix, metric: Metric) -> None:
+        kernels = _kernels()
+
+        n, dim = rows.shape
+        self.codes = np.empty((n, dim), np.int8)
+        self.step, self.error, self.size = (np.empty(n, np.float32) for _ in range(3))
+        self.inverse = np.empty(n, np.float64)
+        for start in range(0, n, _QUANTISE_ROWS):
+            part = slice(start, min(start + _QUANTISE_ROWS, n))
+            piece = np.array(rows[part], np.float32)  # a copy: kernels are compiled for writable arrays
+            kernels.quantise(
+                piece, metric == "cosine", self.codes[part], self.step[part], self.error[part], self.size[part],
+                self.inverse[part],
+            )  # fmt: skip
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(a.nbytes for a in (self.codes, self.step, self.error, self.size, self.inverse))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The vectors of one segment: float32 rows, usually a view on a mapped file, and which of them may be found."""
+
+    values: Matrix | None
+    """(documents, dim); None where the segment has no vectors of this name."""
+    present: Bools
+    """Documents that are live and have a vector."""
+    key: Hashable | None = None
+    """Names the content: searchers of several snapshots share the codes of a segment they have in common."""
+
+    def __len__(self) -> int:
+        return len(self.present)
+
+
+class DenseSearcher:
+    """The pooled vectors of one snapshot. Immutable for its users; any number of threads may search at once.
+
+    Codes are made at the first search (about a second for 100,000 x 384) and shared between snapshots, segment by
+    segment. `threads` splits the scan of one query; more than one pays from some 50 MB of codes.
+    """
+
+    def __init__(self, name: str, parts: Sequence[Rows], metric: Metric = "cosine", threads: int = 1) -> None:
+        if metric not in ("cosine", "dot"):
+            raise InvalidInput(f"the metric of vectors is 'cosine' or 'dot', not {metric!r}")
+        dims = {part.values.shape[1] for part in parts if part.values is not None}
+        if len(dims) > 1:
+            raise InvalidInput(f"vectors {name!r} have several dimensions: {sorted(dims)}")
+        for part in parts:
+            if part.values is not None and len(part.values) != len(part.present):
+                raise InvalidInput(f"{len(part.values)} vectors {name!r} for {len(part.present)} documents")
+        self.name = name
+        self.metric = metric
+        self.dim = dims.pop() if dims else 0
+        self.n_docs = sum(len(part) for part in parts)
+        self.threads = max(1, threads)
+        self._parts = tuple(parts)
+        self._bases = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)]).astype(np.int64)
+        self._present = np.concatenate([np.empty(0, np.bool_), *(part.present for part in parts)])
+        self._lock = threading.Lock()
+        self._codes: tuple[Codes | None, ...] | None = None
+
+    @classmethod
+    def from_segments(
+        cls,
+        name: str,
+        segments: Sequence[SegmentReader],
+        vector: str = "default",
+        metric: Metric = "cosine",
+        threads: int = 1,
+    ) -> DenseSearcher:
+        """Over the vectors `vector` of a snapshot's segments; documents are numbered through all segments."""
+        parts = []
+        for segment in segments:
+            reader = segment.vectors
+            if reader is None or vector not in reader.dims:
+                parts.append(Rows(None, np.zeros(segment.n_docs, np.bool_)))
+                continue
+            ref = segment.entry.files["vec"]
+            parts.append(Rows(reader.array(vector), segment.live & reader.present(vector), (ref, vector)))
+        return cls(name, parts, metric, threads)
+
+    @classmethod
+    def from_array(
+        cls, vectors: npt.ArrayLike, present: Bools | None = None, metric: Metric = "cosine", name: str = "dense"
+    ) -> DenseSearcher:
+        """Over one matrix in memory; without `present`, rows of NaN are documents without a vector."""
+        rows = np.asarray(vectors, np.float32)
+        if rows.ndim != 2:
+            raise InvalidInput(f"vectors are a matrix of documents x dimensions, not of shape {rows.shape}")
+        here = np.asarray(~np.isnan(rows).all(axis=1) if present is None else present, np.bool_)
+        if not here.all():
+            rows = np.where(here[:, None], rows, np.float32(0.0))
+        if not np.isfinite(rows).all():
+            raise InvalidInput("vectors hold NaN or infinite numbers")
+        return cls(name, [Rows(rows, here)], metric)
+
+    @property
+    def present(self) -> Bools:
+        """Documents that are live and have a vector."""
+        return self._present
+
+    @property
+    def n_vectors(self) -> int:
+        """Documents that can be found."""
+        return int(np.count_nonzero(self._present))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the codes held now."""
+        return sum(c.nbytes for c in self._codes or () if c is not None)
+
+    def prepare(self, vector: npt.ArrayLike | DenseQuery) -> DenseQuery:
+        """Check a query vector and make it ready; a `DenseQuery` passes through."""
+        if isinstance(vector, DenseQuery):
+            return vector
+        q = np.array(vector, np.float64)
+        if self.dim and q.shape != (self.dim,):
+            raise InvalidInput(f"a query for {self.name!r} is a vector of {self.dim} numbers, not of shape {q.shape}")
+        if not np.isfinite(q).all():
+            raise InvalidInput(f"the query vector for {self.name!r} holds NaN or infinite numbers")
+        size = float(np.sqrt(np.sum(q * q)))
+        if not 1e-30 < size < 1e30:
+            raise InvalidInput(f"the query vector for {self.name!r} has length {size:g}: it has no direction to search")
+        if self.metric == "cosine":
+            q, size = q / size, 1.0
+        top = float(np.abs(q).max())
+        # 127 times the sum of all codes must stay below 2**31, so that 32 bits hold any product
+        room = ((2**31 - 1) / 127.0 - len(q)) / (float(np.abs(q).sum()) / top)
+        step = top / min(32_767.0, float(np.floor(room)))
+        codes = np.rint(q / step)
+        lost = float(np.sqrt(np.sum((q - codes * step) ** 2))) * (1.0 + 1e-7) + 1e-12 * size
+        scale = np.array([step, size * (1.0 + 1e-9), lost, (len(q) + 16) * 2.3e-16])
+        return DenseQuery(q, codes.astype(np.int16), scale)
+
+    def search(self, query: npt.ArrayLike | DenseQuery, k: int, mask: Bools | None = None) -> tuple[Ints, F64]:
+        """The k best documents with a vector, best first, equal scores in document order; `mask` as for other legs."""
+        found = self.find(query, k, mask)
+        return found.docs, found.scores
+
+    def find(self, query: npt.ArrayLike | DenseQuery, k: int, mask: Bools | None = None) -> DenseFound:
+        """As `search`, with counts."""
+        kernels = _kernels()
+
+        ready = self.prepare(query)
+        allowed = self.allowed(mask)
+        n_allowed = int(np.count_nonzero(allowed))
+        limit = min(check_k(k), n_allowed)
+        if not limit:
+            return DenseFound(np.empty(0, np.int64), np.empty(0, np.float64), n_allowed, 0)
+        high, floor = self._scan(ready, allowed, limit)
+        candidates = np.empty(self.n_docs, np.int64)
+        candidates = candidates[: kernels.collect(high, floor, candidates)]
+        candidates = candidates[np.argsort(-high[candidates], kind="stable")]
+        heap, heap_docs, n = np.empty(limit, np.float64), np.empty(limit, np.int64), 0
+        at, size = 0, max(_FIRST_BATCH, limit)
+        while at < len(candidates) and (n < limit or high[candidates[at]] >= heap[0]):
+            batch = np.sort(candidates[at : at + size])  # ascending: rows are read forwards
+            n = kernels.keep_best(self._exact(ready, batch), batch, heap, heap_docs, n, limit)
+            at, size = at + len(batch), size * 2
+        docs, scores = np.empty(n, np.int64), np.empty(n, np.float64)
+        kernels.empty_heap(heap, heap_docs, n, docs, scores)
+        return DenseFound(docs, scores, n_allowed, at)
+
+    def score(self, query: npt.ArrayLike | DenseQuery, docs: Ints) -> F64:
+        """Exact scores of given documents; NaN where a document is deleted or has no vector."""
+        ready = self.prepare(query)
+        out = np.full(len(docs), np.nan, np.float64)
+        numbers = np.asarray(docs, np.int64)
+        if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < self.n_docs:
+            raise InvalidInput(f"document numbers run from 0 to {self.n_docs - 1}")
+        there = np.flatnonzero(self._present[numbers])
+        if len(there):
+            out[there] = self._exact(ready, numbers[there])
+        return out
+
+    def vectors(self, docs: Ints) -> Matrix:
+        """The stored float32 rows of documents; NaN where there is none."""
+        out = np.full((len(docs), self.dim), np.nan, np.float32)
+        there = np.flatnonzero(self._present[docs])
+        out[there] = self._gather(np.asarray(docs, np.int64)[there])[0]
+        return out
+
+    def n_allowed(self, mask: Bools | None = None) -> int:
+        """Documents with a vector that a filter allows."""
+        return int(np.count_nonzero(self.allowed(mask)))
+
+    def allowed(self, mask: Bools | None = None) -> Bools:
+        """Documents that can be found under a filter."""
+        if mask is None:
+            return self._present
+        if mask.shape != (self.n_docs,):
+            raise InvalidInput(f"a mask has one flag for each of {self.n_docs} documents, not shape {mask.shape}")
+        both: Bools = self._present & mask
+        return both
+
+    def _scan(self, query: DenseQuery, allowed: Bools, k: int) -> tuple[F64, float]:
+        kernels = _kernels()
+
+        high = np.full(self.n_docs, -np.inf, np.float64)
+        pieces = self._pieces()
+
+        def work(mine: list[tuple[Codes, int, int, int]]) -> float:
+            heap, heap_docs, n = np.empty(k, np.float64), np.empty(k, np.int64), 0
+            for codes, base, start, stop in mine:
+                at, to = slice(start, stop), slice(base + start, base + stop)
+                n = kernels.scan(
+                    codes.codes[at], codes.step[at], codes.error[at], codes.size[at], allowed[to], query.codes,
+                    query.scale, heap, heap_docs, n, k, base + start, high[to],
+                )  # fmt: skip
+            return float(heap[0]) if n == k else -np.inf
+
+        if len(pieces) == 1:
+            return high, work(pieces[0])
+        with ThreadPoolExecutor(len(pieces)) as pool:
+            return high, max(pool.map(work, pieces))
+
+    def _pieces(self) -> list[list[tuple[Codes, int, int, int]]]:
+        """The rows to scan, dealt out to the threads: (codes, first number, start, stop)."""
+        whole = [
+            (codes, base, 0, len(part))
+            for codes, base, part in zip(self._ready(), self._bases.tolist(), self._parts, strict=False)
+            if codes is not None
+        ]
+        if self.threads == 1:
+            return [whole]
+        size = -(-sum(stop for *_, stop in whole) // self.threads)
+        out: list[list[tuple[Codes, int, int, int]]] = [[]]
+        room = size
+        for codes, base, start, stop in whole:
+            while start < stop:
+                if not room:
+                    out.append([])
+                    room = size
+                end = min(stop, start + room)
+                out[-1].append((codes, base, start, end))
+                room -= end - start
+                start = end
+        return out
+
+    def _exact(self, query: DenseQuery, docs: Ints) -> F64:
+        kernels = _kernels()
+
+        rows, inverse = self._gather(docs)
+        out = np.empty(len(docs), np.float64)
+        kernels.dots(rows, inverse, query.vector, out)
+        return out
+
+    def _gather(self, docs: Ints) -> tuple[Matrix, F64]:
+        """Rows of present documents, and the factor of each that makes a product the score."""
+        rows, inverse = np.empty((len(docs), self.dim), np.float32), np.ones(len(docs), np.float64)
+        place = np.searchsorted(self._bases, docs, side="right") - 1
+        for i, codes in enumerate(self._ready()):
+            here = np.flatnonzero(place == i) if len(self._parts) > 1 else np.arange(len(docs))
+            values = self._parts[i].values
+            if len(here) and codes is not None and values is not None:
+                local = docs[here] - self._bases[i]
+                rows[here], inverse[here] = values[local], codes.inverse[local]
+        return rows, inverse
+
+    def _ready(self) -> tuple[Codes | None, ...]:
+        with self._lock:
+            if self._codes is None:
+                self._codes = tuple(_codes_of(part, self.metric) for part in self._parts)
+            return self._codes
+
+
+def _kernels() -> Any:
+    """Loaded at the first search, machine code kept in the private folder like that of all kernels."""
+    from zipfian.retrieve.kernels.jit import private_cache
+
+    with private_cache():
+        from zipfian.retrieve.kernels import dense
+    return dense
+
+
+_shared: weakref.WeakValueDictionary[Any, Codes] = weakref.WeakValueDictionary()
+_shared_lock = threading.Lock()
+
+
+def _codes_of(part: Rows, metric: Metric) -> Codes | None:
+    """The codes of a segment, made once as long as any searcher holds them."""
+    if part.values is None or not len(part.values):
+        return None
+    if part.key is None:
+        return Codes(part.values, metric)
+    key = (part.key, metric)
+    with _shared_lock:
+        found = _shared.get(key)
+    if found is None:
+        found = Codes(part.values, metric)
+        with _shared_lock:
+            found = _shared.setdefault(key, found)
+    return found

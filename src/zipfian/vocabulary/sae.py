@@ -1,0 +1,443 @@
+"""Latent terms: what a sparse autoencoder finds in the token vectors of a frozen encoder.
+
+top-k(ReLU(W (z - mu) / s + b)) for every token, summed (or maximised) over the tokens of an item, and optionally only
+the heaviest of those. An item is projected alone: its terms never depend on what else is indexed with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian import limits
+from zipfian.encode.base import Encoder
+from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
+from zipfian.types import Encoded, FloatArray, IntArray, Terms, TfKind
+from zipfian.vocabulary._sae_project import Pool, Projection
+from zipfian.vocabulary._sae_weights import SaeWeights, Tensors, from_tensors, load_tensors
+from zipfian.vocabulary.labels import Labels, read_labels
+from zipfian.vocabulary.models import find_model
+from zipfian.vocabulary.presets import LegDefaults, Pooling, preset
+from zipfian.vocabulary.pruning import Pruning
+from zipfian.vocabulary.query_table import QueryTable
+
+Array = npt.NDArray[Any]
+
+REVISION = 1
+"""Counted up when the same vectors may get other terms."""
+
+COMPACT_K = 32
+"""Activations of a token worth keeping: any smaller k can be had from them without the encoder."""
+
+
+class _Unset:
+    """For settings whose None means something."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Any = _Unset()
+
+
+class SaeVocabulary:
+    """Token vectors to latent terms. Make one with `load`; safe to share between threads.
+
+    Examples
+    --------
+    >>> vocabulary = SaeVocabulary.load("text-16k")
+    >>> vocabulary.n_terms, vocabulary.k
+    (16384, 4)
+    """
+
+    kind: ClassVar[str] = "sae"
+    term_kind: ClassVar[Literal["int"]] = "int"
+    tf_kind: ClassVar[TfKind] = "fixed"
+    version: ClassVar[int] = 1
+
+    def __init__(
+        self, folder: Path, name: str, model: str, tensors: Tensors, settings: Mapping[str, Any],
+        defaults: LegDefaults, min_weight: float, preset_name: str | None,
+    ) -> None:  # fmt: skip
+        self.folder = folder
+        self.name = name
+        self.defaults = defaults
+        """How it is used: k, pooling, k_post, and the scoring measured with them."""
+        self.info: Mapping[str, Any] = settings.get("info", {})
+        """Where it came from: training settings, data, metrics."""
+        self.trained_k: int = settings["k"]
+        self._model = model
+        self._preset = preset_name
+        self._sha256: str = settings["sha256"]
+        self._table_settings: Mapping[str, Any] | None = settings.get("table")
+        self._tensors = tensors
+        self.n_terms, self.dim = (int(n) for n in tensors["encoder"].shape)
+        if defaults.k > self.n_terms:
+            raise InvalidInput(f"k must be at most the number of terms, {self.n_terms:,}, not {defaults.k}")
+        self._pruning = Pruning(min_weight=min_weight, top_k=defaults.k_post)
+        self._pool = Pool(self.n_terms)
+        self._lock = threading.Lock()
+        self._loaded: dict[str, Any] = {}
+
+    # ------------------------------------------------------------------ making one
+
+    @classmethod
+    def load(
+        cls, model: str | Path, *, k: int | None = None, pooling: Pooling | None = None, k_post: int | None = UNSET,
+        min_weight: float = 0.0, preset: str | None = None,
+    ) -> SaeVocabulary:  # fmt: skip
+        """A shipped vocabulary by name, or one in a folder.
+
+        Parameters
+        ----------
+        k
+            Terms of a token; need not be that of the training.
+        pooling
+            `sum` or `max` over the tokens of an item.
+        k_post
+            Terms of an item at most, the heaviest; None: all.
+        min_weight
+            Terms of an item below this are dropped.
+        preset
+            `bm25-v` or `latent-terms`: the settings of that paper instead of the ones recommended for the vocabulary.
+        """
+        folder, shipped = find_model(model)
+        tensors, settings = load_tensors(folder)
+        chosen = _defaults(settings, preset)
+        given = {"k": k, "pooling": pooling}
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if k_post is not UNSET:
+            changes["k_post"] = k_post
+        info = settings.get("info", {})
+        name = shipped or str(info.get("name") or folder.name)
+        return cls(folder, name, shipped or str(folder), tensors, settings, chosen.changed(changes), min_weight, preset)
+
+    def to_json(self) -> dict[str, Any]:
+        """Settings enough to load it again, and the hashes that prove it is the same."""
+        return {
+            "kind": self.kind,
+            "version": self.version,
+            "model": self._model,
+            "k": self.k,
+            "pooling": self.pooling,
+            "k_post": self.k_post,
+            "min_weight": self.min_weight,
+            "preset": self._preset,
+            "sha256": self._sha256,
+            "table_sha256": self._table_sha256,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> SaeVocabulary:
+        """What `to_json` gave; refused when the files have changed since."""
+        given = dict(values)
+        if given.pop("kind", None) != cls.kind:
+            raise InvalidInput(f"not the settings of a latent vocabulary: {values!r:.120}")
+        if given.pop("version", None) != cls.version:
+            raise FormatTooNew(f"a latent vocabulary of version {values.get('version')!r}: upgrade zipfian")
+        sha256, table_sha256 = given.pop("sha256", None), given.pop("table_sha256", None)
+        try:
+            made = cls.load(given.pop("model"), **given)
+        except (KeyError, TypeError) as error:
+            raise InvalidInput(f"the settings of a latent vocabulary are incomplete: {error}") from None
+        if (made._sha256, made._table_sha256) != (sha256, table_sha256):
+            raise FingerprintMismatch(
+                f"the vocabulary {made.name} in {made.folder} is not the one that was used before: its weights "
+                f"have the sha256 {made._sha256[:12]}... instead of {str(sha256)[:12]}..., its table "
+                f"{str(made._table_sha256)[:12]}... instead of {str(table_sha256)[:12]}.... Put the old files back or "
+                "build the collection again"
+            )
+        return made
+
+    # ------------------------------------------------------------------ settings
+
+    @property
+    def k(self) -> int:
+        """Terms of a token at most."""
+        return self.defaults.k
+
+    @property
+    def pooling(self) -> Pooling:
+        """How the tokens of an item are put together."""
+        return self.defaults.pooling
+
+    @property
+    def k_post(self) -> int | None:
+        """Terms of an item at most."""
+        return self.defaults.k_post
+
+    @property
+    def min_weight(self) -> float:
+        """Least weight of a term of an item."""
+        return self._pruning.min_weight
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for two vocabularies only if they give equal terms for every item and every table query."""
+        known = {
+            "revision": REVISION, "weights": self._sha256, "table": self._table_sha256, "k": self.k,
+            "pooling": self.pooling, "k_post": self.k_post, "min_weight": self.min_weight, "query": self.defaults.query,
+        }  # fmt: skip
+        digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+        return f"sae-{self.version}:{self.name}:{digest[:20]}"
+
+    @property
+    def encoder_info(self) -> Mapping[str, Any]:
+        """Name, settings and fingerprint of the encoder it was trained for, as far as they are known."""
+        known = self.info.get("encoder")
+        if isinstance(known, Mapping):
+            return known
+        return {"name": known} if isinstance(known, str) else {}
+
+    @property
+    def encoder_fingerprint(self) -> str | None:
+        """Of the encoder it was trained for, with that encoder's default settings."""
+        found = self.encoder_info.get("fingerprint")
+        return found if isinstance(found, str) else None
+
+    def check_encoder(self, encoder: Encoder[Any]) -> None:
+        """Refuse an encoder whose vectors mean something else.
+
+        Settings that only choose which tokens there are (how long texts are cut, the size of a picture) do not matter;
+        another network, other layers or another width do.
+        """
+        known = self.encoder_info
+        accepted = (known.get("fingerprint"), *(known.get("also") or {}).values())
+        if encoder.fingerprint in accepted and encoder.dim == self.dim:
+            return
+        fits = self._fitting()
+        if encoder.dim != self.dim:
+            raise FingerprintMismatch(
+                f"the vocabulary {self.name} reads vectors of {self.dim} numbers, the encoder {encoder.fingerprint} "
+                f"gives {encoder.dim}; it fits {fits}"
+            )
+        wanted = known.get("name")
+        if wanted is not None and encoder.fingerprint.partition(":")[0] != wanted:
+            raise FingerprintMismatch(
+                f"the vocabulary {self.name} was not trained for the encoder {encoder.fingerprint}; it fits {fits}"
+            )
+        layers = (known.get("settings") or {}).get("layers")
+        found = getattr(encoder, "layers", None)
+        if layers is not None and found is not None and [list(pair) for pair in found] != layers:
+            raise FingerprintMismatch(
+                f"the vocabulary {self.name} was trained on the layers {layers}, the encoder gives {found}; "
+                f"it fits {fits}"
+            )
+
+    # ------------------------------------------------------------------ items
+
+    def activations(self, vectors: FloatArray, k: int | None = None) -> tuple[IntArray, FloatArray]:
+        """(tokens, k): terms and values of each token, strongest first, equal ones by lower id; absent: -1 and 0."""
+        k = self.k if k is None else k
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= self.n_terms:
+            raise InvalidInput(f"k must be a whole number between 1 and {self.n_terms:,}, not {k!r}")
+        vectors = np.asarray(vectors)
+        if vectors.ndim != 2 or vectors.dtype.kind != "f":
+            raise InvalidInput(f"token vectors are rows of numbers, not {vectors.dtype} of shape {vectors.shape}")
+        if vectors.shape[1] != self.dim:
+            raise FingerprintMismatch(
+                f"the vocabulary {self.name} reads vectors of {self.dim} numbers, not of {vectors.shape[1]}; "
+                f"it fits {self._fitting()}"
+            )
+        if not len(vectors):
+            return np.empty((0, k), np.int32), np.empty((0, k), np.float32)
+        return self._projection.strongest(np.ascontiguousarray(vectors, dtype=np.float32), k)
+
+    def terms(self, encoded: Encoded) -> Terms:
+        """The terms of an item."""
+        return self._pruned(self._pooled(*self.activations(encoded.vectors)))
+
+    def terms_many(self, items: Sequence[Encoded]) -> list[Terms]:
+        """The terms of each item, projected alone."""
+        return [self.terms(item) for item in items]
+
+    def evidence(self, encoded: Encoded, wanted: Collection[int] | None = None) -> dict[int, list[tuple[int, float]]]:
+        """For each wanted term of the item (by default all it has) the tokens that fired it, strongest first.
+
+        A token counts where the term was among its k strongest; with `sum` the strengths add up to the weight.
+        """
+        found, values = self.activations(encoded.vectors)
+        chosen = self._pruned(self._pooled(found, values)).ids if wanted is None else np.asarray(list(wanted), np.int64)
+        tokens, places = np.nonzero(np.isin(found, chosen) & (values > 0))
+        out: dict[int, list[tuple[int, float]]] = {}
+        for token, place in zip(tokens.tolist(), places.tolist(), strict=True):
+            out.setdefault(int(found[token, place]), []).append((token, float(values[token, place])))
+        return {term: sorted(rows, key=lambda row: (-row[1], row[0])) for term, rows in sorted(out.items())}
+
+    # ------------------------------------------------------------------ the cache's form
+
+    @property
+    def compact_form(self) -> str:
+        """Names what `compact` makes: other settings of use share it, another autoencoder does not."""
+        return f"sae-{REVISION}:{self._sha256[:32]}:top-{max(COMPACT_K, self.k)}"
+
+    def compact(self, encoded: Encoded) -> dict[str, Array]:
+        """The strongest activations of every token and where the tokens are: all that any k needs."""
+        found, values = self.activations(encoded.vectors, min(max(COMPACT_K, self.k), self.n_terms))
+        small = np.uint16 if self.n_terms < 2**16 else np.int32  # absent ones are known by their value, 0
+        arrays: dict[str, Array] = {"terms": found.astype(small), "values": values, "places": encoded.places}
+        if encoded.grid is not None:
+            arrays["grid"] = np.array(encoded.grid, np.int32)
+        return arrays
+
+    def from_compact(self, arrays: Mapping[str, Array]) -> Terms:
+        """The terms of an item from what `compact` kept; bit for bit those of `terms`."""
+        try:
+            found, values = arrays["terms"], arrays["values"]
+        except KeyError as error:
+            raise InvalidInput(
+                f"the kept arrays lack {error}: they are not what `compact` of {self.name} made"
+            ) from None
+        if (
+            found.shape != values.shape
+            or found.ndim != 2
+            or (len(found) and found.shape[1] < min(self.k, self.n_terms))
+        ):
+            raise InvalidInput(f"kept activations of shapes {found.shape} and {values.shape} do not hold k={self.k}")
+        found, values = found[:, : self.k].astype(np.int32), values[:, : self.k].astype(np.float32)
+        if (((found < 0) | (found >= self.n_terms)) & (values > 0)).any():
+            raise InvalidInput(
+                f"kept activations name terms that are not below {self.n_terms:,}: made by another vocabulary"
+            )
+        return self._pruned(self._pooled(found, values))
+
+    # ------------------------------------------------------------------ queries
+
+    def query(self, encoded: Encoded) -> Terms:
+        """The terms of a query and their weights, all 1 where this use of the vocabulary is binary."""
+        return self._asked(self.terms(encoded))
+
+    @property
+    def table(self) -> QueryTable | None:
+        """From word pieces to terms, where the vocabulary has one."""
+        settings = self._table_settings
+        if settings is None:
+            return None
+        found: QueryTable = self._once("table", lambda: QueryTable.load(self.folder, settings, self.n_terms))
+        return found
+
+    def table_terms(self, pieces: IntArray) -> Terms:
+        """The terms of a text from its word pieces alone, without the encoder."""
+        if self.table is None:
+            raise InvalidInput(f"the vocabulary {self.name} has no query table: use query='encoder'")
+        return self._pruned(self._pool(*self.table.rows(pieces)))
+
+    def table_query(self, pieces: IntArray) -> Terms:
+        """As `query`, from the word pieces alone."""
+        return self._asked(self.table_terms(pieces))
+
+    # ------------------------------------------------------------------ what terms mean
+
+    @property
+    def labels(self) -> Sequence[str] | None:
+        """A readable name for every term, where they ship with the vocabulary."""
+        labels = self.label_table
+        return None if labels is None else labels.labels
+
+    @property
+    def label_table(self) -> Labels | None:
+        """Labels and kinds of the terms."""
+        found: Labels | None = self._once("labels", lambda: read_labels(self.folder, self.n_terms))
+        return found
+
+    def label(self, term: int) -> str:
+        """A readable name for a term; its number where there is none."""
+        self._check_term(term)
+        labels = self.labels
+        return f"latent {term}" if labels is None else labels[term]
+
+    def neighbours(self, term: int) -> list[tuple[int, float]]:
+        """The terms with the most similar decoder rows and their cosines, where they ship with the vocabulary."""
+        self._check_term(term)
+        terms, cosines = self._tensors.get("nearest_terms"), self._tensors.get("nearest_cosines")
+        if terms is None or cosines is None or terms.shape != cosines.shape or len(terms) != self.n_terms:
+            return []
+        return list(zip(terms[term].tolist(), cosines[term].astype(float).tolist(), strict=True))
+
+    @property
+    def statistics(self) -> Mapping[str, Array]:
+        """Arrays over all terms (`term_df`, `term_count`: how often each fired in the training text), if shipped."""
+        return {name: a for name, a in self._tensors.items() if name.startswith("term_") and a.shape == (self.n_terms,)}
+
+    # ------------------------------------------------------------------ inside
+
+    @property
+    def _table_sha256(self) -> str | None:
+        return None if self._table_settings is None else str(self._table_settings.get("sha256"))
+
+    @property
+    def _projection(self) -> Projection:
+        found: Projection = self._once("projection", self._make_projection)
+        return found
+
+    def _make_projection(self) -> Projection:
+        tensors = self._tensors
+        weights: SaeWeights = from_tensors(tensors, self.trained_k, {})
+        stored = tensors["encoder"].dtype == np.int8
+        return Projection(weights, (tensors["encoder"], tensors["encoder_step"]) if stored else None)
+
+    def _once(self, name: str, make: Any) -> Any:
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = make()
+            return self._loaded[name]
+
+    def _pooled(self, found: IntArray, values: FloatArray) -> Terms:
+        return self._pool(found, values, largest=self.pooling == "max")
+
+    def _pruned(self, terms: Terms) -> Terms:
+        if self.min_weight > 0.0:
+            keep = terms.weights >= self.min_weight
+            terms = Terms(terms.ids[keep], terms.weights[keep])
+        return terms if self.k_post is None else _heaviest(terms, self.k_post)
+
+    def _asked(self, terms: Terms) -> Terms:
+        """A long text as a query: only its heaviest terms."""
+        terms = _heaviest(terms, limits.MAX_QUERY_TERMS)
+        if self.defaults.query == "binary":
+            return Terms(terms.ids, np.ones(len(terms), np.float32))
+        return terms
+
+    def _check_term(self, term: int) -> None:
+        if not 0 <= term < self.n_terms:
+            raise InvalidInput(f"there is no term {term}: terms are 0 to {self.n_terms - 1}")
+
+    def _fitting(self) -> str:
+        known = self.encoder_info
+        name = known.get("name", f"an encoder with vectors of {self.dim} numbers")
+        settings = known.get("settings")
+        return f"{name} with {settings}" if settings else str(name)
+
+    def __repr__(self) -> str:
+        return f"SaeVocabulary({self.fingerprint!r})"
+
+
+def _heaviest(terms: Terms, k: int) -> Terms:
+    """At most k terms, the heaviest, equal ones by lower id. As `prune_terms`, but without sorting all of them."""
+    n = len(terms)
+    if n <= k:
+        return terms
+    least = np.partition(terms.weights, n - k)[n - k]
+    keep = terms.weights > least
+    keep[np.flatnonzero(terms.weights == least)[: k - int(keep.sum())]] = True
+    return Terms(terms.ids[keep], terms.weights[keep])
+
+
+def _defaults(settings: Mapping[str, Any], name: str | None) -> LegDefaults:
+    """How a vocabulary is used: as the preset says, as its own settings say, or with the k of its training."""
+    if name is not None:
+        return preset(name)
+    own = settings.get("defaults")
+    if own is not None and not isinstance(own, Mapping):
+        raise InvalidInput(f"'defaults' of an autoencoder must be an object, not {own!r:.80}")
+    return LegDefaults(k=settings["k"]).changed(own or {})
+
+
+__all__ = ["COMPACT_K", "SaeVocabulary", "UNSET"]
