@@ -332,6 +332,35 @@ class TestHybrid:
             assert hit.score == notes.score("dense", "light puppy", [hit.id])[0] == hit.legs["dense"].share
             assert hit.first_rank >= 1
 
+    def test_a_repeated_query_costs_no_encoder(self, notes: zf.Collection, text: ToyText) -> None:
+        once = notes.search("puppy in the sun", k=2)
+        seen = len(text.seen)
+        again = notes.search("puppy in the sun", k=2)
+        assert len(text.seen) == seen
+        assert again.settings["repeated"]
+        assert [(h.id, h.score, h.legs) for h in again] == [(h.id, h.score, h.legs) for h in once]
+        assert again.explain(again[0]).value == once[0].score
+        for other in ({"k": 1}, {"method": "rrf"}, {"where": {"lang": {"exists": True}}}):
+            assert "repeated" not in notes.search("puppy in the sun", **{"k": 2, **other}).settings
+        notes.add([{"id": "new", "text": "puppy in the sun"}])
+        notes.commit()
+        assert "repeated" not in notes.search("puppy in the sun", k=2).settings  # another snapshot
+
+    def test_an_exact_match_is_rewarded_when_asked_for(self, notes: zf.Collection) -> None:
+        asked = "  my KITTEN likes light. "
+        plain = notes.search(asked, k=3)
+        assert not any(h.exact_match for h in plain)
+        found = notes.search(asked, k=3, exact_match_bonus=1.0)
+        assert [h.exact_match for h in found] == [True, False, False]
+        scores = {h.id: h.score for h in plain}
+        assert found[0].id == "c"
+        assert found[0].score == scores["c"] + 1.0
+        tree = found.explain(found[0])
+        assert tree.value == found[0].score
+        _check_sums(tree)
+        with pytest.raises(InvalidInput, match="exact_match_bonus must be"):
+            notes.search(asked, exact_match_bonus=-1.0)
+
     @pytest.mark.parametrize(
         ("options", "problem"),
         [

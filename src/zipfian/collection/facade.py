@@ -223,6 +223,7 @@ class Collection:
         scoring: Scoring | None = None,
         query: QueryMode | None = None,
         K: int | None = None,
+        exact_match_bonus: float = 0.0,
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
 
@@ -252,13 +253,17 @@ class Collection:
             How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network.
         K
             Candidates to rerank, where the method reranks.
+        exact_match_bonus
+            Added to the score of a document whose text is the query itself, and marked in the hit.
         """
         check_k(k)
+        if isinstance(exact_match_bonus, bool) or not 0.0 <= exact_match_bonus < float("inf"):
+            raise InvalidInput(f"exact_match_bonus must be a number from 0, not {exact_match_bonus!r}")
         view, question = self._reading(), Question.of(asked, image, query)
         plan = make_plan(
             view.settings, question, k=k, leg=leg, method=method, preset_name=preset, scoring=scoring, depth=K
         )
-        return searching.run(view, question, plan, k, where)
+        return searching.run(view, question, plan, k, where, exact_match_bonus)
 
     def score(
         self, leg: str, asked: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,

@@ -1,83 +1,25 @@
-"""A plan carried out: legs searched, fused, reranked, and every number kept that an explanation needs."""
+"""A plan carried out: legs searched, fused, reranked, explained."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from zipfian.collection.legquery import DenseQuery, LegQuery, Mask, leg_query
+from zipfian.collection.outcome import FirstStage, Ints, Outcome
 from zipfian.collection.plan import Plan
 from zipfian.collection.question import Question
-from zipfian.collection.results import LegHit
 from zipfian.collection.view import View
 from zipfian.errors import InvalidInput
 from zipfian.explain.fusion import explain_fused, explain_reranked
-from zipfian.fuse.candidates import Candidates, Fused, LegList, gather
-from zipfian.rerank.adaptive_k import KChoice
+from zipfian.fuse.candidates import Candidates, LegList, gather
 from zipfian.rerank.dense import rerank_dense
-from zipfian.rerank.result import Reranked
 from zipfian.types import Explanation
 
-Ints = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A ranking and its history. `fused` is None where one leg answered alone, `reranked` where nobody reranked."""
-
-    docs: Ints
-    scores: F64
-    legs: tuple[str, ...]
-    raw: F64
-    ranks: Ints
-    fused: Fused | None = None
-    reranked: Reranked | None = None
-    choice: KChoice | None = None
-    """What adaptive reranking decided."""
-
-    def report(self) -> dict[str, Any]:
-        """What was chosen for this query, as plain values."""
-        out: dict[str, Any] = {}
-        if self.fused is not None:
-            out["weights"] = dict(zip(self.fused.legs, self.fused.weights.tolist(), strict=True))
-            out["proved"] = self.fused.proved
-            if "signals" in self.fused.about:
-                out["signals"] = self.fused.about["signals"]
-        if self.reranked is not None:
-            out["reranked"] = self.reranked.refined
-        if self.choice is not None:
-            out["choice"] = self.choice.to_json()
-        return out
-
-    def __len__(self) -> int:
-        return len(self.docs)
-
-    def leg_hits(self, i: int, judge: str | None) -> dict[str, LegHit]:
-        """How each leg saw the i-th hit, and what it gave to the final score."""
-        old = int(self.reranked.old_ranks[i]) - 1 if self.reranked is not None else i
-        refined = self.reranked is not None and i < self.reranked.refined
-        out: dict[str, LegHit] = {}
-        for j, name in enumerate(self.legs):
-            score = float(self.raw[old, j])
-            rank = int(self.ranks[old, j]) or None
-            if self.fused is None:
-                out[name] = LegHit(rank, score, 0.0 if refined else score, None)
-                continue
-            share = 0.0 if refined else float(self.fused.shares[old, j])
-            out[name] = LegHit(rank, score, share, float(self.fused.normalised[old, j]))
-        if refined and self.reranked is not None and judge is not None:
-            known = out.get(judge)
-            cosine = float(self.reranked.signals[i, 0])
-            out[judge] = LegHit(known.rank if known else None, cosine, float(self.scores[i]), None)
-        return out
-
-    def old_rank(self, i: int) -> int:
-        """Rank of the i-th hit before reranking."""
-        return int(self.reranked.old_ranks[i]) if self.reranked is not None else i + 1
+BONUS_DEPTH = 100
+"""Hits that are looked at for a text equal to the query."""
 
 
 class Run:
@@ -86,13 +28,13 @@ class Run:
     def __init__(self, view: View, question: Question, plan: Plan) -> None:
         self.view = view
         self.plan = plan
-        question = question.asked_by(plan.query)
+        self.question = question.asked_by(plan.query)
         self.queries: dict[str, LegQuery] = {
-            name: leg_query(view, name, question, plan.scoring.get(name)) for name in plan.legs
+            name: leg_query(view, name, self.question, plan.scoring.get(name)) for name in plan.legs
         }
         self.judge: DenseQuery | None = None
         if plan.judge is not None:
-            found = self.queries.get(plan.judge) or leg_query(view, plan.judge, question)
+            found = self.queries.get(plan.judge) or leg_query(view, plan.judge, self.question)
             if not isinstance(found, DenseQuery):
                 raise InvalidInput(f"leg {plan.judge!r} cannot rerank: it is no leg of vectors")
             self.judge = found
@@ -100,79 +42,81 @@ class Run:
     def settings(self) -> dict[str, Any]:
         """How each leg was asked; flat where there is only one."""
         each = {name: query.settings() for name, query in self.queries.items()}
-        if len(each) == 1:
-            return next(iter(each.values()))
-        return {"legs": each}
+        return next(iter(each.values())) if len(each) == 1 else {"legs": each}
 
-    def search(self, k: int, mask: Mask | None) -> Outcome:
-        """The k best documents."""
+    def search(self, k: int, mask: Mask | None, bonus: float = 0.0) -> Outcome:
+        """The k best documents; `bonus` is added where a stored text is the query itself."""
+        if bonus:
+            return self._with_bonus(self._search(max(k, BONUS_DEPTH), mask), k, bonus)
+        return self._search(k, mask)
+
+    def _search(self, k: int, mask: Mask | None) -> Outcome:
         first = self._first(max(k, self.plan.K) if self.judge is not None else k, mask)
         if self.judge is None:
-            return _cut(first, k)
-        K, choice = self.plan.K, None
+            return Outcome(first.docs[:k], first.scores[:k], first)
+        depth, choice = self.plan.K, None
         if self.plan.adaptive_k is not None:
             choice = self.plan.adaptive_k.choose(first.scores, k)
-            K = choice.K
-        if K == 0:
-            return _cut(replace(first, choice=choice), k)
-        cosines = self.judge.score(first.docs[:K])
-        reranked = rerank_dense(first.docs, first.scores, cosines).top(k)
-        return Outcome(
-            reranked.docs, reranked.scores, first.legs, first.raw, first.ranks, first.fused, reranked, choice
-        )
+            depth = choice.K
+        if depth == 0:
+            return Outcome(first.docs[:k], first.scores[:k], first, choice=choice)
+        reranked = rerank_dense(first.docs, first.scores, self.judge.score(first.docs[:depth]))
+        return Outcome(reranked.docs[:k], reranked.scores[:k], first, reranked, self.judge.name, choice)
 
-    def _first(self, k: int, mask: Mask | None) -> Outcome:
+    def _first(self, k: int, mask: Mask | None) -> FirstStage:
         if self.plan.fusion is None:
             (name,) = self.plan.legs
             docs, scores = self.queries[name].search(k, mask)
             ranks = np.arange(1, len(docs) + 1, dtype=np.int64).reshape(-1, 1)
-            return Outcome(docs, scores, (name,), scores.reshape(-1, 1), ranks)
-        depth = self.plan.fusion.depth(k)
-        fused = self.plan.fusion.fuse(self._candidates(depth, mask)).top(k)
-        return Outcome(fused.docs, fused.scores, fused.legs, fused.raw, fused.ranks, fused)
+            return FirstStage(docs, scores, (name,), scores.reshape(-1, 1), ranks)
+        fused = self.plan.fusion.fuse(self._candidates(self.plan.fusion.depth(k), mask)).top(k)
+        return FirstStage(fused.docs, fused.scores, fused.legs, fused.raw, fused.ranks, fused)
 
     def _candidates(self, depth: int, mask: Mask | None, also: Ints | None = None) -> Candidates:
         lists, queries = [], list(self.queries.values())
         for query in queries:
             docs, scores = query.search(depth, mask)
-            lists.append(
-                LegList(
-                    query.name,
-                    docs,
-                    scores,
-                    query.n_scored(mask),
-                    query.leg.kind,
-                    query.coverage(float(scores[0]) if len(scores) else 0.0),
-                )
-            )
+            covered = query.coverage(float(scores[0]) if len(scores) else 0.0)
+            lists.append(LegList(query.name, docs, scores, query.n_scored(mask), query.leg.kind, covered))
         return gather(lists, lambda i, docs: queries[i].score(docs), also)
+
+    def _with_bonus(self, outcome: Outcome, k: int, bonus: float) -> Outcome:
+        asked = _plain(self.question.text or "")
+        same = [bool(asked) and _plain(self.view.document(doc).text or "") == asked for doc in outcome.docs.tolist()]
+        raised = outcome.scores + np.where(np.array(same, np.bool_), bonus, 0.0)
+        order = np.argsort(-raised, kind="stable")[:k]
+        exact = {int(outcome.docs[i]): bonus for i in order.tolist() if same[i]}
+        return replace(outcome, docs=outcome.docs[order], scores=raised[order], exact=exact)
 
     def explain(self, outcome: Outcome, number: int) -> Explanation:
         """Why one of the outcome's documents has its score."""
-        tree = self._coarse(outcome, number)
-        return tree if outcome.reranked is None else explain_reranked(outcome.reranked, number, tree)
+        tree = self._first_tree(outcome.first, number)
+        if outcome.reranked is not None:
+            tree = explain_reranked(outcome.reranked, number, tree)
+        if number in outcome.exact:
+            bonus = outcome.exact[number]
+            parts = (tree, Explanation(bonus, "its text is the query itself"))
+            tree = Explanation(tree.value + bonus, "with the bonus for an exact match", parts)
+        return tree
 
     def explain_any(self, number: int) -> Explanation:
-        """Why any document has the score it has, found or not; one that would not be reranked keeps its fused score."""
-        if self.plan.fusion is None and self.judge is None:
-            return self.queries[self.plan.legs[0]].explain(number)
-        outcome = self.search(max(1, self.plan.K), None)
-        if number in outcome.docs:
-            return self.explain(outcome, number)
+        """Why any document has the score it has, found or not; one that would not be reranked keeps its first score."""
+        if self.plan.fusion is not None or self.judge is not None:
+            outcome = self.search(max(1, self.plan.K), None)
+            if number in outcome.docs:
+                return self.explain(outcome, number)
         if self.plan.fusion is None:
             return self.queries[self.plan.legs[0]].explain(number)
         candidates = self._candidates(self.plan.fusion.depth(1), None, np.array([number], np.int64))
         fused = self.plan.fusion.fuse(candidates)
-        return self._coarse(Outcome(fused.docs, fused.scores, fused.legs, fused.raw, fused.ranks, fused), number)
+        first = FirstStage(fused.docs, fused.scores, fused.legs, fused.raw, fused.ranks, fused)
+        return self._first_tree(first, number)
 
-    def _coarse(self, outcome: Outcome, number: int) -> Explanation:
-        trees = {name: self.queries[name].explain(number) for name in outcome.legs}
-        return trees[outcome.legs[0]] if outcome.fused is None else explain_fused(outcome.fused, number, trees)
+    def _first_tree(self, first: FirstStage, number: int) -> Explanation:
+        trees = {name: self.queries[name].explain(number) for name in first.legs}
+        return trees[first.legs[0]] if first.fused is None else explain_fused(first.fused, number, trees)
 
 
-def _cut(outcome: Outcome, k: int) -> Outcome:
-    if len(outcome) <= k:
-        return outcome
-    return replace(
-        outcome, docs=outcome.docs[:k], scores=outcome.scores[:k], raw=outcome.raw[:k], ranks=outcome.ranks[:k]
-    )
+def _plain(text: str) -> str:
+    """A text without what people do not look at: case, and space around and between words."""
+    return " ".join(text.casefold().split())

@@ -16,6 +16,7 @@ from zipfian.collection.encoding import unit
 from zipfian.collection.items import check_terms
 from zipfian.collection.legs import Leg
 from zipfian.collection.model import QueryMode
+from zipfian.encode.cache import content_hash
 from zipfian.encode.images import ImageSource
 from zipfian.encode.registry import find
 from zipfian.encode.text import TextEncoder
@@ -77,6 +78,16 @@ class Question:
         other = copy.copy(self)
         other.mode = mode
         return other
+
+    def key(self) -> list[Any] | None:
+        """Equal for questions that are equal; None for those that are not worth remembering."""
+        if self.terms is not None or self.vector is not None:
+            return None
+        try:
+            picture = None if self.image is None else content_hash(self.image, "image")
+        except OSError:
+            return None
+        return [self.text, self.mode, picture]
 
     def fits(self, leg: Leg) -> bool:
         """Whether a leg can answer it without being named."""

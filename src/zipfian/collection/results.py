@@ -46,6 +46,8 @@ class Hit:
     number: int = field(repr=False)
     first_rank: int = field(repr=False)
     """Rank before reranking; the same as `rank` where nobody reranked."""
+    exact_match: bool = field(repr=False)
+    """Whether its text is the query itself, and that was rewarded (`exact_match_bonus`)."""
     _load: Callable[[], Document] = field(repr=False, compare=False)
 
     @property

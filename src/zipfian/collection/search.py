@@ -7,40 +7,53 @@ from collections.abc import Mapping
 from typing import Any
 
 from zipfian.collection.hybrid import Run
+from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import Plan, make_plan
 from zipfian.collection.question import Question
 from zipfian.collection.results import Hit, Results
+from zipfian.collection.shortlists import key_of
 from zipfian.collection.view import View
 from zipfian.explain.highlight import Snippet
 from zipfian.types import Explanation
 
 
-def run(view: View, question: Question, plan: Plan, k: int, where: Mapping[str, Any] | None) -> Results:
+def run(
+    view: View, question: Question, plan: Plan, k: int, where: Mapping[str, Any] | None, bonus: float = 0.0
+) -> Results:
     """Carry a plan out."""
     start, encoded = time.perf_counter(), question.seconds[0]
-    made = Run(view, question, plan)
-    t_prepare = time.perf_counter()
-    mask = view.mask(where)
-    t_filter = time.perf_counter()
-    outcome = made.search(k, mask)
-    hits = []
-    for i, (doc, score, doc_id) in enumerate(
-        zip(outcome.docs.tolist(), outcome.scores.tolist(), view.ids_of(outcome.docs), strict=True)
-    ):
-        legs = outcome.leg_hits(i, plan.judge)
-        hits.append(Hit(doc_id, score, i + 1, legs, doc, outcome.old_rank(i), view.loader(doc)))
-    end = time.perf_counter()
+    times: dict[str, float] = {}
+
+    def search() -> tuple[Run, Outcome]:
+        made = Run(view, question, plan)
+        times["prepare"] = time.perf_counter() - start
+        mask = view.mask(where)
+        times["filter"] = time.perf_counter() - start - times["prepare"]
+        return made, made.search(k, mask, bonus)
+
+    (made, outcome), again = view.shortlists.get(key_of(question, plan, k, where, bonus), search)
+    numbers = zip(outcome.docs.tolist(), outcome.scores.tolist(), view.ids_of(outcome.docs), strict=True)
+    hits = tuple(
+        Hit(
+            doc_id, score, rank, outcome.legs_of(doc), doc, outcome.first_rank(doc), doc in outcome.exact,
+            view.loader(doc),
+        )
+        for rank, (doc, score, doc_id) in enumerate(numbers, 1)
+    )  # fmt: skip
+    total = time.perf_counter() - start
+    prepare, filtering = times.get("prepare", 0.0), times.get("filter", 0.0)
+    report = {**plan.to_json(), **made.settings(), **outcome.report(), "k": k, "where": where}
     return Results(
-        hits=tuple(hits),
+        hits=hits,
         query=question.text if question.text is not None else question.terms,
         generation=view.generation,
-        settings={**plan.to_json(), **made.settings(), **outcome.report(), "k": k, "where": where},
+        settings={**report, "repeated": True} if again else report,
         timings={
-            "prepare": t_prepare - start,
+            "prepare": prepare,
             "encode": question.seconds[0] - encoded,
-            "filter": t_filter - t_prepare,
-            "search": end - t_filter,
-            "total": end - start,
+            "filter": filtering,
+            "search": total - prepare - filtering,
+            "total": total,
         },
         _explain=lambda doc: made.explain(outcome, doc),
         _highlight=lambda doc, options: _highlight(made, doc, options),
