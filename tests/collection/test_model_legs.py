@@ -340,7 +340,7 @@ class TestHybrid:
         assert again.settings["repeated"]
         assert [(h.id, h.score, h.legs) for h in again] == [(h.id, h.score, h.legs) for h in once]
         assert again.explain(again[0]).value == once[0].score
-        for other in ({"k": 1}, {"method": "rrf"}, {"where": {"lang": {"exists": True}}}):
+        for other in ({"k": 1}, {"method": "rrf"}, {"query": "encoder"}):
             assert "repeated" not in notes.search("puppy in the sun", **{"k": 2, **other}).settings
         notes.add([{"id": "new", "text": "puppy in the sun"}])
         notes.commit()

@@ -86,7 +86,9 @@ def test_labels_of_another_vocabulary_are_refused(tmp_path: Path) -> None:
         read_labels(tmp_path, 4)
 
 
-@pytest.mark.parametrize("data", [b"", b"not gzip", gzip.compress(b"{}")[:-6], gzip.compress(b"[]"), gzip.compress(b"{")])
+@pytest.mark.parametrize(
+    "data", [b"", b"not gzip", gzip.compress(b"{}")[:-6], gzip.compress(b"[]"), gzip.compress(b"{")]
+)
 def test_a_damaged_file_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / LABELS_FILE).write_bytes(data)
     with pytest.raises(InvalidInput):

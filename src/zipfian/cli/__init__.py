@@ -31,6 +31,8 @@ COMMANDS: dict[str, str] = {
     "delete": "remove documents by id",
     "merge": "join segments and drop what was deleted",
     "weights": "fetch, list and find the encoders' weights",
+    "eval": "measure methods on data with known answers, with significance; one command per published table",
+    "tune": "choose scoring or weights on a dataset, k-fold",
     "restore": "go back to an older commit when the newest is damaged",
 }
 """Name and one-line help of each subcommand; the module of the same name does the work."""

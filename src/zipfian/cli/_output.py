@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, TextIO, TypeVar
@@ -30,6 +31,8 @@ _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udf
 PROGRESS_DELAY_S = 2.0
 """A job that is done sooner shows no bar."""
 PROGRESS_EVERY_S = 0.1
+RATE_WINDOW_S = 30.0
+"""The rate is that of the last half minute: what was skipped quickly at first says nothing about the rest."""
 BAR_CELLS = 24
 
 
@@ -146,6 +149,7 @@ class Progress:
         self._start = clock()
         self._next = self._start + PROGRESS_DELAY_S if is_terminal(self._stream) else float("inf")
         self._drawn = False
+        self._marks: deque[tuple[float, int]] = deque([(self._start, 0)])
 
     def step(self, n: int = 1) -> None:
         """Count `n` more items and redraw if it is time to."""
@@ -153,7 +157,10 @@ class Progress:
         now = self._clock()
         if now >= self._next:
             self._next = now + PROGRESS_EVERY_S
-            self._draw(now - self._start)
+            self._marks.append((now, self.done))
+            while len(self._marks) > 2 and now - self._marks[1][0] >= RATE_WINDOW_S:
+                self._marks.popleft()
+            self._draw(now)
 
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """Pass `items` through, counting them; the bar goes away at the end, also after an error."""
@@ -175,8 +182,9 @@ class Progress:
             self._stream.flush()
             self._drawn = False
 
-    def _draw(self, seconds: float) -> None:
-        rate = self.done / seconds if seconds > 0 else 0.0
+    def _draw(self, now: float) -> None:
+        since, before = self._marks[0]
+        rate = (self.done - before) / (now - since) if now > since else 0.0
         if self.total:
             share = min(1.0, self.done / self.total)
             filled = int(share * BAR_CELLS)
@@ -184,7 +192,7 @@ class Progress:
             bar = f"[{'#' * filled}{'.' * (BAR_CELLS - filled)}] {self.done:,}/{self.total:,}, {left} left"
         else:
             bar = f"{self.done:,}"
-        line = f"{self.label} {bar}, {rate:,.0f}/s"
+        line = f"{self.label} {bar}, {rate:,.{0 if rate >= 10 else 1}f}/s"
         self._stream.write("\r\x1b[K" + line[: width(self._stream) - 1])
         self._stream.flush()
         self._drawn = True

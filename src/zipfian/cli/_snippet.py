@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from zipfian.cli._output import MATCH, printable, wants_colour
 from zipfian.types import Explanation
+from zipfian.vocabulary.stopwords import stop_words
 
 _SPACE = re.compile(r"\s")
 
 FAINT = 0.1
 """A term that brings less than this share of what the best term brings is not marked: it would only distract."""
+
+WEAK = 0.6
+"""Of the words that fired a latent term, those with less than this share of the strongest are not marked."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,7 +33,7 @@ class Match:
 
 
 def matches_of(explanation: Explanation) -> list[Match]:
-    """Every place named as evidence anywhere in the tree, in order."""
+    """Every place named as evidence anywhere in the tree, in order; faint firings of a latent term are left out."""
     return sorted(_places(explanation))
 
 
@@ -37,10 +42,19 @@ def _places(root: Explanation) -> Iterator[Match]:
     while waiting:
         node = waiting.pop()
         waiting.extend(node.parts)
+        strongest = max((float(e.get("strength", 1.0)) for e in node.evidence), default=0.0)
         for evidence in node.evidence:
+            if "strength" in evidence and (evidence["strength"] < WEAK * strongest or not _telling(evidence)):
+                continue
             start, end = evidence.get("start"), evidence.get("end")
             if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
                 yield Match(start, end, node.label, node.value)
+
+
+def _telling(evidence: Mapping[str, Any]) -> bool:
+    """Whether a word that fired a latent term shows a reader anything: no punctuation, no function words."""
+    word = str(evidence.get("text", "")).lower()
+    return any(map(str.isalnum, word)) and word not in stop_words(True, "english")
 
 
 def strong(matches: Sequence[Match]) -> list[Match]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zipfian.cli._output import BOLD, DIM, paint, printable
+from zipfian.cli._show import position
 from zipfian.cli._snippet import one_line
 from zipfian.types import Explanation
 
@@ -16,7 +17,7 @@ AROUND = 16
 
 
 def tree_lines(node: Explanation, text: str | None = None, depth: int = 0) -> Iterator[str]:
-    """The tree, indented; places are quoted from `text` where it is given."""
+    """The tree, indented, what counts most first; places are quoted from `text` where it is given."""
     details = ", ".join(f"{k}={_number(v)}" for k, v in node.details.items())
     label = printable(node.label)
     yield (
@@ -27,7 +28,7 @@ def tree_lines(node: Explanation, text: str | None = None, depth: int = 0) -> It
         shown = ", ".join(_place(e, text) for e in node.evidence[:PLACES])
         more = len(node.evidence) - PLACES
         yield f"{'  ' * depth}{' ' * 10}{shown}" + (f" and {more:,} more" if more > 0 else "")
-    for part in node.parts:
+    for part in sorted(node.parts, key=lambda part: -abs(part.value)):
         yield from tree_lines(part, text, depth + 1)
 
 
@@ -36,6 +37,9 @@ def _number(value: object) -> str:
 
 
 def _place(evidence: Mapping[str, Any], text: str | None) -> str:
+    if "row" in evidence:
+        strength = evidence.get("strength")
+        return f"patch {position(evidence)}" + (f" {strength:.2f}" if isinstance(strength, float) else "")
     start, end = evidence.get("start"), evidence.get("end")
     if text is None or not isinstance(start, int) or not isinstance(end, int):
         return printable(", ".join(f"{k}={v!r}" for k, v in evidence.items()))

@@ -1,36 +1,55 @@
-"""`zipfian explain PATH QUERY ID`: a score as the sum of its parts."""
+"""`zipfian explain PATH QUERY ID`: a score as the sum of its parts, on paper or on the picture."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from zipfian.cli import _show_patches
 from zipfian.cli._collection import opened
-from zipfian.cli._output import print_json
+from zipfian.cli._output import note, print_json
+from zipfian.cli._show import picture_of
 from zipfian.cli._tree import tree_lines
+from zipfian.cli.search import add_question, question
+from zipfian.errors import InvalidInput
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.epilog = "With --image, QUERY may be left out: zipfian explain PATH ID --image FILE."
     parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
-    parser.add_argument("query", metavar="QUERY", help="the query that the score is for")
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="the query that the score is for")
     parser.add_argument("id", metavar="ID", help="the document")
+    add_question(parser)
     parser.add_argument("--above", metavar="ID2", help="show instead which terms put ID above (or below) this document")
+    parser.add_argument("--out", type=Path, metavar="FILE.png", help="draw the patches of a picture that count")
     parser.add_argument("--json", action="store_true", help="print the tree as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
+    if args.out is not None and args.above is not None:
+        raise InvalidInput("--out draws one picture: leave --above out")
+    if args.out is not None and args.out.suffix.lower() != ".png":
+        raise InvalidInput(f"--out writes a PNG: name a file that ends in .png, not {args.out.name}")
     with opened(args.path) as collection:
+        options = question(collection, args)
         text = None
         if args.above is None:
-            tree = collection.explain(args.query, args.id)
+            tree = collection.explain(args.query, args.id, **options)
             document = collection.get(args.id)
             text = document.text if document is not None else None
+            picture = picture_of(document.metadata) if document is not None else None
+            if args.out is not None:
+                if picture is None:
+                    raise InvalidInput(f"the document {args.id!r} has no picture to draw on")
+                _show_patches.write(args.out, tree, picture, collection.legs, options.get("image"))
         else:
-            tree = collection.why(args.query, args.id, args.above)
+            tree = collection.why(args.query, args.id, args.above, **options)
     if args.json:
         print_json(tree)
     else:
         print("\n".join(tree_lines(tree, text)))
+    if args.out is not None:
+        note(f"drawn: {args.out}")
     return 0

@@ -1,36 +1,51 @@
-"""`zipfian index SOURCE --into PATH`: put documents into a collection, and follow their changes."""
+"""`zipfian index SOURCE --into PATH`: put texts and pictures into a collection, and follow their changes."""
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from zipfian.cli import _encoding, _legs
 from zipfian.cli._arguments import positive
-from zipfian.cli._collection import opened_or_created
-from zipfian.cli._output import Progress, human_seconds, note, plain, print_json
-from zipfian.cli._read import Bad, Document, read
+from zipfian.cli._collection import collection_class, opened
+from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable
+from zipfian.cli._read import Bad, Source, Survey, open_source
+from zipfian.cli._read_types import PICTURE_SUFFIXES, TEXT_SUFFIXES
 from zipfian.cli._sync import Policy, Sync
+from zipfian.errors import IndexNotFound, InvalidInput
+
+if TYPE_CHECKING:
+    from zipfian.collection import Collection, Leg
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = (
-        "A folder is searched for .txt, .md, .rst, .html and .py files. JSONL and CSV need a field 'text'; "
-        "'id' or '_id' is the id, 'title' is searched too, everything else becomes metadata. "
+        "A folder is searched for texts (.txt .md .rst .html .py) and pictures (.jpg .png .webp .gif .bmp .tif); "
+        "photo.txt or photo.jpg.txt beside photo.jpg is its caption. Records have 'text' or 'caption', 'image' (a path "
+        "from the file's own folder), 'id' or '_id'; 'title' is searched too, everything else becomes metadata. "
         "Run the same command again to add, update and remove what has changed."
     )
-    parser.add_argument("source", type=Path, metavar="SOURCE", help="a folder, or a .jsonl, .csv, .tsv or text file")
+    parser.add_argument(
+        "source", type=Path, nargs="?", metavar="SOURCE", help="a folder, a .jsonl, .csv, .tsv, .parquet or single file"
+    )
     parser.add_argument("--into", type=Path, required=True, metavar="PATH", help="the collection; made if not there")
+    parser.add_argument(
+        "--legs", metavar="A,B", help=f"ways to search, of {', '.join(_legs.NAMES)} (by default what suits the source)"
+    )
+    parser.add_argument("--add-leg", action="append", metavar="A", help="give what is in the collection one more leg")
     parser.add_argument("--prefix", default="", metavar="TEXT", help="put before every id of this source")
-    parser.add_argument("--id-field", metavar="NAME", help="field of JSONL or CSV that holds the id")
-    parser.add_argument("--text-field", default="text", metavar="NAME", help="field that holds the text (text)")
+    parser.add_argument("--id-field", metavar="NAME", help="field of a record that holds the id")
+    parser.add_argument("--text-field", metavar="NAME", help="field that holds the text (text, then caption)")
+    parser.add_argument("--image-field", metavar="NAME", help="field that holds the path of the picture (image)")
     parser.add_argument(
         "--on-bad",
         choices=("fail", "skip"),
         default="fail",
-        help="unreadable or non-UTF-8 input: stop (default) or skip",
+        help="unreadable input, such as a damaged picture: stop (default) or skip",
     )
     parser.add_argument("--take-over", action="store_true", help="replace documents of the same id from other sources")
     parser.add_argument("--keep-missing", action="store_true", help="keep documents that the source no longer has")
@@ -43,33 +58,173 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     start = time.perf_counter()
-    policy = Policy(
-        source=str(args.source.resolve()),
-        prefix=args.prefix,
-        skip_bad=args.on_bad == "skip",
-        take_over=args.take_over,
-        remove=not args.keep_missing,
-        commit_every=args.commit_every,
-    )
-    found = read(args.source, id_field=args.id_field, text_field=args.text_field)
-    with opened_or_created(args.into) as collection, Progress("indexing") as progress:
-        summary = Sync(collection, policy).run(_watched(found, progress))
-        total = len(collection)
-    seconds = time.perf_counter() - start
+    if args.source is None and not args.add_leg:
+        raise InvalidInput("nothing to do: name a SOURCE to index, or a leg to add with --add-leg")
+    out: dict[str, Any] = {"into": str(args.into)}
+    if args.add_leg:
+        out["added_legs"] = add_legs(args.into, [name for given in args.add_leg for name in _legs.parse(given)])
+    if args.source is not None:
+        out |= follow(args)
+    out["seconds"] = time.perf_counter() - start
     if args.json:
-        print_json(
-            {"source": policy.source, "into": str(args.into), **plain(summary), "total": total, "seconds": seconds}
-        )
-    else:
-        print(f"{args.into}: {summary}; {total:,} documents in all ({human_seconds(seconds)})")
+        print_json({key: value for key, value in out.items() if key not in ("summary", "is_new")})
+        return 0
+    if args.add_leg:
+        print(f"{args.into}: added {', '.join(out['added_legs'])} ({human_seconds(out['seconds'])})")
+    if args.source is not None:
+        total = f"{out['total']:,} documents in all"
+        print(f"{args.into}: {out.pop('summary')}; {total} ({human_seconds(out['seconds'])})")
+        if out.pop("is_new") and out["total"]:
+            note(f"search it: zipfian search {args.into} {_first_query(out['legs'])}")
     return 0
 
 
-def _watched(found: Iterable[Document | Bad], progress: Progress) -> Iterator[Document | Bad]:
-    """Counts what passes, and names what is bad as soon as it is met."""
-    for item in found:
-        if isinstance(item, Bad):
-            progress.clear()
-            note(f"{item.where}: {item.problem}")
-        yield item
-        progress.step()
+def follow(args: argparse.Namespace) -> dict[str, Any]:
+    """Make the collection follow the source; what was done."""
+    source = open_source(args.source, id_field=args.id_field, text_field=args.text_field, image_field=args.image_field)
+    survey = source.survey()
+    if survey.items == 0:
+        raise InvalidInput(_nothing(args.source, survey))
+    with closing(_open_or_create(args, survey)) as collection:
+        legs = collection.legs
+        is_new = len(collection) == 0
+        _encoding.fetch_weights(legs.values())
+        _announce(source, survey, legs, is_new)
+        policy = Policy(
+            source=str(args.source.resolve()),
+            prefix=args.prefix,
+            skip_bad=args.on_bad == "skip",
+            take_over=args.take_over,
+            remove=not args.keep_missing,
+            commit_every=args.commit_every,
+            encodes_text=any(leg.model is not None and leg.source == "text" for leg in legs.values()),
+            pictures=any(leg.source == "image" for leg in legs.values()),
+        )
+        with Progress("indexing", survey.items) as progress:
+            sync = Sync(collection, policy, on_bad=lambda bad: _report(bad, progress))
+            try:
+                summary = sync.run(source.read(), progress.step)
+            except KeyboardInterrupt:
+                progress.clear()
+                note(_interrupted(args, sync, len(collection)))
+                raise
+        total = len(collection)
+        if summary.uncaptioned:
+            note(
+                f"{summary.uncaptioned:,} pictures have no caption and no leg of the collection looks at pictures; "
+                f"zipfian index --into {args.into} --add-leg visual, then run this again"
+            )
+    return {
+        "source": policy.source,
+        "legs": list(legs),
+        **plain(summary),
+        "bad": plain(summary.bad),
+        "total": total,
+        "summary": str(summary),
+        "is_new": is_new,
+    }
+
+
+def _open_or_create(args: argparse.Namespace, survey: Survey) -> Collection:
+    """The collection for writing; a new one only once everything it needs is there."""
+    kind = collection_class()
+    try:
+        collection = kind.open(args.into, mode="w")
+    except IndexNotFound:
+        names: tuple[str, ...]
+        if args.legs is not None:
+            names = _legs.parse(args.legs)
+        else:
+            choice = _legs.choose(survey)
+            note(str(choice))
+            names = choice.legs
+        if names == ("words",):  # the one leg that needs no model
+            return kind.create(args.into, legs=["words"])
+        from zipfian.collection.legs import make_legs
+
+        legs = make_legs(list(names))
+        _encoding.fetch_weights(legs.values())
+        return kind.create(args.into, legs=legs)
+    if args.legs is not None and set(_legs.parse(args.legs)) != set(collection.legs):
+        has = ", ".join(collection.legs)
+        collection.close()
+        raise InvalidInput(
+            f"{args.into} has the legs {has} already; leave --legs out, or add one: "
+            f"zipfian index --into {args.into} --add-leg NAME"
+        )
+    return collection
+
+
+def _announce(source: Source, survey: Survey, legs: Any, is_new: bool) -> None:
+    """What lies ahead, where encoders have work to do."""
+    if survey.others:
+        note(f"left alone in {source.path}: {printable(survey.others)}")
+    if not any(leg.model is not None for leg in legs.values()):
+        return
+    if not is_new:
+        note("only what is new or changed is encoded")
+        return
+    pictures = _some_pictures(source)
+    for work in _encoding.estimate(legs, survey.texts, survey.pictures, survey.sample, pictures):
+        note(str(work))
+
+
+def _some_pictures(source: Source) -> list[str]:
+    """A few pictures to time; of records those at the beginning."""
+    if source.found is not None:
+        step = max(1, len(source.found.pictures) // _encoding.PROBE_PICTURES)
+        return [str(p) for p in source.found.pictures[::step]]
+    out: list[str] = []
+    for item in source.read():
+        if not isinstance(item, Bad) and item.image is not None:
+            out.append(item.image)
+        if len(out) >= _encoding.PROBE_PICTURES or isinstance(item, Bad) or item.image is None:
+            break
+    return out
+
+
+def add_legs(path: Path, names: list[str]) -> list[str]:
+    """Give every document more legs, each committed by itself."""
+    from zipfian.collection.legs import default_leg
+
+    with opened(path, "w") as collection:
+        for name in names:
+            if name in collection.legs:
+                raise InvalidInput(f"{path} has a leg {name!r} already; it has: {', '.join(collection.legs)}")
+        for name in names:
+            leg: Leg = default_leg(name, [*collection.legs, name])
+            _encoding.fetch_weights([leg], _encoding.ADVICE.partition("; words")[0])
+            note(f"adding {name} to {len(collection):,} documents; what was encoded before is not encoded again")
+            try:
+                collection.add_leg(name, leg)
+                collection.commit()
+            except KeyboardInterrupt:
+                note(f"interrupted: {path} is as it was, without {name}; what was encoded is kept for the next try")
+                raise
+    return names
+
+
+def _report(bad: Bad, progress: Progress) -> None:
+    """Names what is bad as soon as it is met."""
+    progress.clear()
+    note(printable(f"skipped {bad.where}: {bad.problem}"))
+
+
+def _nothing(source: Path, survey: Survey) -> str:
+    read = " ".join(sorted(TEXT_SUFFIXES)), " ".join(sorted(PICTURE_SUFFIXES))
+    held = f" It holds {survey.others}." if survey.others else ""
+    if not source.is_dir():
+        return f"{source}: no record in it"
+    return f"{source}: no text ({read[0]}) and no picture ({read[1]}) in it that could be indexed.{held}"
+
+
+def _interrupted(args: argparse.Namespace, sync: Sync, total: int) -> str:
+    kept = f"{sync.committed:,} documents of this run are committed" if sync.committed else "nothing was changed"
+    return (
+        f"stopped: {kept}, {total:,} are in {args.into}; run the same command again to go on, "
+        "what was encoded since then is kept in the cache"
+    )
+
+
+def _first_query(legs: list[str]) -> str:
+    return '"..."' if any(name in legs for name in ("words", "latent")) else "--image FILE"

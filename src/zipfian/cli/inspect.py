@@ -1,4 +1,4 @@
-"""`zipfian inspect PATH`: what a collection holds."""
+"""`zipfian inspect`: what a collection or a vocabulary holds, what a term means, what an item is made of."""
 
 from __future__ import annotations
 
@@ -9,23 +9,83 @@ from typing import Any
 
 from zipfian.cli._collection import opened
 from zipfian.cli._output import BOLD, human_bytes, paint, plain, print_json, printable, table
+from zipfian.errors import InvalidInput
+
+EXAMPLES = """examples:
+  zipfian inspect notes.zf                                   what the collection holds
+  zipfian inspect notes.zf --zipf --plot zipf.svg            how often its terms occur, leg by leg
+  zipfian inspect notes.zf --leg latent --term 4140          one term, with the strongest places in the collection
+  zipfian inspect text-16k --find telescope                  terms of a shipped vocabulary by their labels
+  zipfian inspect --text "why is the sky blue?"              the latent terms of a text
+  zipfian inspect --image cat.jpg --out cat-terms.png        the visual words of a picture, outlined
+"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EXAMPLES
+    parser.add_argument(
+        "path", nargs="?", metavar="WHAT", help="a collection, a shipped vocabulary (text-16k) or a vocabulary's folder"
+    )
+    parser.add_argument("--leg", metavar="NAME", help="the leg of the collection that --term, --terms and --find mean")
+    parser.add_argument("--term", metavar="TERM", help="one term: its number, or the word in a leg of words")
+    parser.add_argument("--terms", action="store_true", help="list the terms, commonest first")
+    parser.add_argument("--find", metavar="WORDS", help="list the terms whose labels have these words")
+    parser.add_argument(
+        "--zipf", action="store_true", help="how document frequencies are distributed, legs side by side"
+    )
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="with --zipf: draw it as .png or .svg")
+    parser.add_argument(
+        "--queries", type=Path, metavar="FILE", help="with --zipf: a text file, one query a line, to count postings for"
+    )
+    parser.add_argument("--text", metavar="TEXT", help="show the latent terms of this text instead")
+    parser.add_argument("--image", type=Path, metavar="FILE", help="show the visual words of this picture instead")
+    parser.add_argument("--vocabulary", metavar="NAME", help="for --text and --image: a shipped name or a folder")
+    parser.add_argument(
+        "--out", type=Path, metavar="PATH", help="write patches as PNG: a file for --image, a folder for --term"
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="with --term: also write a page for a browser")
+    parser.add_argument("--limit", type=int, default=None, metavar="N", help="terms or examples to show; 0: all terms")
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
-    with opened(args.path) as collection:
+    if args.limit is not None and args.limit < 0:
+        raise InvalidInput(f"--limit must be 0 or more, not {args.limit}")
+    if args.text is not None or args.image is not None:
+        from zipfian.cli import _inspect_item
+
+        return _inspect_item.run(args)
+    if args.path is None:
+        raise InvalidInput("say what to inspect: a collection, a vocabulary, --text TEXT or --image FILE")
+    if _is_vocabulary(args.path):
+        from zipfian.cli import _inspect_vocabulary
+
+        return _inspect_vocabulary.run(args)
+    if args.zipf or args.plot is not None:
+        from zipfian.cli import _inspect_zipf
+
+        return _inspect_zipf.run_collection(args)
+    if args.term is not None or args.terms or args.find is not None:
+        from zipfian.cli import _inspect_leg
+
+        return _inspect_leg.run(args)
+    with opened(Path(args.path)) as collection:
         stats = plain(collection.stats())
     if args.json:
         print_json(stats)
     else:
         print("\n".join(outline(stats)))
     return 0
+
+
+def _is_vocabulary(what: str) -> bool:
+    from zipfian.vocabulary._sae_weights import SETTINGS_FILE
+    from zipfian.vocabulary.models import shipped
+
+    return what in shipped() or (Path(what) / SETTINGS_FILE).is_file()
 
 
 def outline(stats: Mapping[str, Any], depth: int = 0) -> Iterator[str]:

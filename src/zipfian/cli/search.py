@@ -1,59 +1,114 @@
-"""`zipfian search PATH QUERY`: the best documents, with the words that matched."""
+"""`zipfian search PATH [QUERY] [--image FILE]`: the best documents, and why each was found."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zipfian.cli import _encoding, _legs
 from zipfian.cli._arguments import json_object, positive
 from zipfian.cli._collection import opened
-from zipfian.cli._output import BOLD, DIM, human_seconds, note, paint, plain, print_json, printable, width
-from zipfian.cli._snippet import Match, matches_of, snippet
+from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json
+from zipfian.cli._show import picture_of, print_hit
+from zipfian.cli._snippet import matches_of
+from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zipfian.collection import Hit, Results
+    from zipfian.collection import Collection, Results
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    parser.epilog = "A query is a text, a picture (--image), or both."
     parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
-    parser.add_argument("query", metavar="QUERY", help="what to look for")
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="what to look for")
+    add_question(parser)
     parser.add_argument("-k", type=positive, default=10, metavar="N", help="how many hits (10)")
     parser.add_argument(
         "--where", type=json_object, metavar="JSON", help="""only documents with this metadata, e.g. '{"type": "md"}'"""
     )
-    parser.add_argument("--highlight", action="store_true", help="show the best passage with the matching words marked")
-    parser.add_argument("--json", action="store_true", help="print hits as JSON")
+    parser.add_argument("--highlight", action="store_true", help="show the best passage, matches marked, and why")
+    parser.add_argument(
+        "--json", action="store_true", help="print hits as JSON; with --highlight also the explanations"
+    )
+
+
+def add_question(parser: argparse.ArgumentParser) -> None:
+    """Arguments of every command that asks something."""
+    parser.add_argument("--image", type=Path, metavar="FILE", help="a picture to search with")
+    parser.add_argument("--leg", metavar="NAME", help="search this leg only, e.g. words, latent, visual, dense")
+    parser.add_argument("--method", metavar="NAME", help="how legs are put together, or a preset")
+    parser.add_argument(
+        "--query",
+        dest="query_mode",
+        choices=("encoder", "table"),
+        help="how a text becomes latent terms: by the encoder, or by a table in microseconds without it",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     with opened(args.path) as collection:
+        options = question(collection, args)
         start = time.perf_counter()
-        results = collection.search(args.query, k=args.k, where=args.where)
+        results = collection.search(args.query, k=args.k, where=args.where, **options)
         seconds = time.perf_counter() - start
         if args.json:
-            print_json(as_json(args.query, results, args.highlight))
+            print_json(as_json(args.query, results, args.highlight, args.image))
             return 0
         for hit in results:
-            print_hit(hit, matches_of(results.explain(hit)) if args.highlight else None)
+            explained = args.highlight or picture_of(hit.metadata) is not None
+            print_hit(hit, results.explain(hit) if explained else None)
         count = len(list(results))
         found = f"{count} hit{'s' * (count != 1)}" if count else "no document shares a term with the query"
         note(paint(f"{found} ({human_seconds(seconds)}, {len(collection):,} documents)", DIM))
     return 0
 
 
-def print_hit(hit: Hit, matches: list[Match] | None) -> None:
-    """Rank, score and id on one line, a passage below; the best one, marked, when matches are given."""
-    print(f"{hit.rank:>3}  {hit.score:8.4f}  {paint(printable(hit.id), BOLD)}")
-    text = hit.text or ""
-    if text.strip():
-        print(" " * 15 + snippet(text, matches or (), (width() - 20) * (1 if matches is None else 2)))
+def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]:
+    """The options of a search as typed, checked against what the collection can do; missing weights are fetched."""
+    given = {"leg": args.leg, "method": args.method, "query": args.query_mode}
+    options = {name: value for name, value in given.items() if value is not None}
+    if args.query is None and args.image is None:
+        raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
+    if args.image is not None:
+        if not args.image.is_file():
+            raise FileNotFoundError(2, "no such picture", str(args.image))
+        options["image"] = os.path.abspath(args.image)
+    legs = collection.legs
+    if args.leg is not None and args.leg not in legs:
+        raise InvalidInput(_no_leg(args.path, args.leg, list(legs)))
+    sources = {leg.source for leg in legs.values()}
+    if args.image is not None and "image" not in sources:
+        raise InvalidInput(
+            f"no leg of {args.path} looks at pictures (it has: {', '.join(legs)}); for a collection of pictures: "
+            f"zipfian index --into {args.path} --add-leg visual"
+        )
+    if args.image is None and sources == {"image"}:
+        raise InvalidInput(
+            f"{args.path} holds pictures without captions, so a text finds nothing in it. Search with a picture "
+            "(--image FILE), or put captions beside the pictures (photo.txt for photo.jpg) and index them anew "
+            "into another collection"
+        )
+    wanted = {"text"} if args.image is None else {"image"} if args.query is None else {"text", "image"}
+    fitting = [leg for name, leg in legs.items() if leg.source in wanted and args.leg in (None, name)]
+    _encoding.fetch_weights(
+        fitting if args.method or args.leg else fitting[:1], "the words leg needs none: --leg words"
+    )
+    return options
 
 
-def as_json(query: str, results: Results, highlight: bool) -> dict[str, Any]:
+def _no_leg(path: Path, name: str, has: list[str]) -> str:
+    if name in _legs.NAMES:
+        how = f"zipfian index --into {path} --add-leg {name}"
+        return f"{path} has no leg {name!r} (it has: {', '.join(has)}); add it: {how}"
+    return f"there is no leg {name!r}; {path} has: {', '.join(has)}"
+
+
+def as_json(query: str | None, results: Results, highlight: bool, image: Path | None = None) -> dict[str, Any]:
     """Everything a program may want to know about a search."""
     hits: list[dict[str, Any]] = []
     for hit in results:
@@ -66,9 +121,18 @@ def as_json(query: str, results: Results, highlight: bool) -> dict[str, Any]:
             "text": hit.text,
         }
         if highlight:
-            shown["highlights"] = [(match.start, match.end) for match in matches_of(results.explain(hit))]
+            tree = results.explain(hit)
+            shown["highlights"] = [(match.start, match.end) for match in matches_of(tree)]
+            shown["explanation"] = tree
         hits.append(shown)
     out: dict[str, Any] = plain(
-        {"query": query, "generation": results.generation, "timings": results.timings, "hits": hits}
+        {
+            "query": query,
+            "image": None if image is None else os.path.abspath(image),
+            "generation": results.generation,
+            "settings": results.settings,
+            "timings": results.timings,
+            "hits": hits,
+        }
     )
     return out
