@@ -142,7 +142,7 @@ class FaissIndex:
         before = faiss.omp_get_max_threads()
         faiss.omp_set_num_threads(max(1, threads))
         try:
-            index = _make(faiss, ready, searcher.dim)
+            index = _make(faiss, ready, rows)
             index.train(rows)
             index.add(rows)
         finally:
@@ -267,8 +267,9 @@ def _rows(searcher: DenseSearcher) -> npt.NDArray[np.float32]:
     return np.ascontiguousarray(rows)
 
 
-def _make(faiss: Any, s: FaissSettings, dim: int) -> Any:
-    """An empty, untrained index. FAISS keeps the parts alive that it was made of."""
+def _make(faiss: Any, s: FaissSettings, rows: npt.NDArray[np.float32]) -> Any:
+    """An empty index, untrained but for OPQ's rotation. FAISS keeps the parts alive that it was made of."""
+    dim = rows.shape[1]
     by_product = faiss.METRIC_INNER_PRODUCT
     if s.family == "flat":
         return faiss.IndexFlatIP(dim)
@@ -279,18 +280,29 @@ def _make(faiss: Any, s: FaissSettings, dim: int) -> Any:
         return index
     if s.family == "opq-pq":
         inner = faiss.IndexPQ(dim, s.m, s.bits, by_product)
-        inner.pq.cp.seed = s.seed
+        _seeded(inner.pq.cp, s.seed)
         rotation = faiss.OPQMatrix(dim, s.m)
+        # the rotation is trained with a product quantiser of its own: of the same bits, not of FAISS' default 8
+        trial = faiss.ProductQuantizer(dim, s.m, s.bits)
+        _seeded(trial.cp, s.seed)
+        rotation.pq = trial
+        rotation.train(rows)
+        rotation.pq = None
         return faiss.IndexPreTransform(rotation, inner)
     quantizer = faiss.IndexFlatIP(dim)
     if s.family == "ivf-flat":
         index = faiss.IndexIVFFlat(quantizer, dim, s.lists, by_product)
     else:
         index = faiss.IndexIVFPQ(quantizer, dim, s.lists, s.m, s.bits, by_product)
-        index.pq.cp.seed = s.seed
-    index.cp.seed = s.seed
+        _seeded(index.pq.cp, s.seed)
+    _seeded(index.cp, s.seed)
     index.nprobe = s.probes
     return index
+
+
+def _seeded(clustering: Any, seed: int) -> None:
+    clustering.seed = seed
+    clustering.min_points_per_centroid = 1  # `fitted` has seen to that; FAISS would print a warning
 
 
 def _faiss() -> Any:
