@@ -38,7 +38,9 @@ class Adding:
         if self.leg.kind == "words":
             batch = words_batch(self.leg, (reader.docs.text(d) or "" for d in range(reader.n_docs)))
             return write_leg_for_segment(self.directory, reader, self.name, batch, self.leg.write_spec)
-        items = self._given(reader) if self.leg.model is None else list(self._encoded(reader))
+        if self.leg.of is not None:
+            return reader.entry  # it borrows postings that are there
+        items = list(self._encoded(reader)) if self.encoding else self._given(reader)
         self.items += [Item(i.id, None, {}, {}, {}, 0, i.clipped, i.zeroed) for i in items if i.clipped or i.zeroed]
         if self.leg.has_postings:
             batch = leg_batch(self.name, self.leg, items)

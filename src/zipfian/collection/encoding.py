@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from zipfian.collection.alignment import Alignment
 from zipfian.collection.items import IMAGE_FIELD, Item, arrays_nbytes, store_terms
 from zipfian.collection.legs import Leg
+from zipfian.collection.model import Model
 from zipfian.encode._entry import Array
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import EncodingCache, content_hash
@@ -31,10 +33,9 @@ Arrays = Mapping[str, Array]
 class _Reader:
     """One leg that reads an encoder: which arrays it needs of an item, and what it makes of them."""
 
-    form: str
-    """Names the arrays in the cache."""
-    make: Callable[[Encoded], Arrays]
-    give: Callable[[Item, Arrays], None]
+    makers: Mapping[str, Callable[[Encoded], Arrays]]
+    """By the name that the arrays have in the cache."""
+    give: Callable[[Item, Mapping[str, Arrays]], None]
 
 
 class Encoding:
@@ -42,6 +43,7 @@ class Encoding:
 
     def __init__(self, legs: Mapping[str, Leg], cache: EncodingCache | None) -> None:
         self._cache = cache
+        self._translated = {name: leg for name, leg in legs.items() if leg.kind == "translated" and leg.of is None}
         self._passes: dict[str, tuple[Encoder[Any], list[_Reader]]] = {}
         for name, leg in legs.items():
             if leg.model is not None:
@@ -50,7 +52,7 @@ class Encoding:
                 readers.append(_reader(name, leg))
 
     def __bool__(self) -> bool:
-        return bool(self._passes)
+        return bool(self._passes or self._translated)
 
     def fill(self, items: Sequence[Item]) -> dict[int, Problem]:
         """Give every item the terms and vectors that its text and picture have; what failed, by place in `items`."""
@@ -63,6 +65,10 @@ class Encoding:
                     problem = outcome if isinstance(outcome, Problem) else _give(items[i], readers, outcome)
                     if problem is not None:
                         problems[i] = problem
+        for name, leg in self._translated.items():
+            for i, item in enumerate(items):
+                if i not in problems and item.text and leg.align is not None:
+                    store_terms(item, name, leg, leg.align.translate(item.text))
         return problems
 
     def _group(
@@ -83,12 +89,14 @@ class Encoding:
         missing = [i for i in range(len(contents)) if i not in made]
         outcomes = encoder.try_documents([contents[i] for i in missing]) if missing else []
 
+        makers = {form: make for reader in readers for form, make in reader.makers.items()}
+
         def read(job: tuple[int, Any]) -> tuple[int, dict[str, Arrays] | Problem]:
             i, outcome = job
             if not isinstance(outcome, Encoded):
                 return i, outcome
             try:
-                return i, {reader.form: reader.make(outcome) for reader in readers}
+                return i, {form: make(outcome) for form, make in makers.items()}
             except ZipfianError as error:
                 return i, error
 
@@ -104,7 +112,7 @@ class Encoding:
         if self._cache is None:
             return None
         found: dict[str, Arrays] = {}
-        for form in {reader.form for reader in readers}:
+        for form in {form for reader in readers for form in reader.makers}:
             arrays = self._cache.get(f"{encoder.fingerprint}\n{form}", content)
             if arrays is None:
                 return None
@@ -117,7 +125,7 @@ def _give(item: Item, readers: list[_Reader], arrays: Mapping[str, Arrays]) -> P
     before = arrays_nbytes(item)
     try:
         for reader in readers:
-            reader.give(item, arrays[reader.form])
+            reader.give(item, arrays)
     except ZipfianError as error:
         return error
     item.nbytes += arrays_nbytes(item) - before
@@ -128,19 +136,45 @@ def _reader(name: str, leg: Leg) -> _Reader:
     model = leg.model
     if model is None:
         raise InvalidInput(f"leg {name!r} has no encoder")
+    if leg.align is not None:
+        return _aligned_reader(name, leg.align, model)
     if leg.kind == "dense":
         vector = leg.vector or name
 
-        def keep(item: Item, arrays: Arrays) -> None:
-            item.vectors[vector] = unit(arrays[POOLED])
+        def keep(item: Item, arrays: Mapping[str, Arrays]) -> None:
+            item.vectors[vector] = unit(arrays[POOLED][POOLED])
 
-        return _Reader(POOLED, lambda encoded: {POOLED: encoded.pooled}, keep)
+        return _Reader({POOLED: _pooled}, keep)
     vocabulary = model.load_vocabulary()
+    form = vocabulary.compact_form
     return _Reader(
-        vocabulary.compact_form,
-        vocabulary.compact,
-        lambda item, arrays: store_terms(item, name, leg, vocabulary.from_compact(arrays)),
+        {form: vocabulary.compact},
+        lambda item, arrays: store_terms(item, name, leg, vocabulary.from_compact(arrays[form])),
     )
+
+
+def _aligned_reader(name: str, align: Alignment, model: Model) -> _Reader:
+    """A document's vector in the space that texts and pictures share."""
+    if model.encoder.kind == "text":
+
+        def keep_text(item: Item, arrays: Mapping[str, Arrays]) -> None:
+            item.vectors[name] = align.text_vector(arrays[POOLED][POOLED], item.text or "")
+
+        return _Reader({POOLED: _pooled}, keep_text)
+    makers: dict[str, Callable[[Encoded], Arrays]] = {POOLED: _pooled}
+    vocabulary = align.picture.load_vocabulary() if align.heads().uses_terms else None
+    if vocabulary is not None:
+        makers[vocabulary.compact_form] = vocabulary.compact
+
+    def keep_picture(item: Item, arrays: Mapping[str, Arrays]) -> None:
+        terms = None if vocabulary is None else vocabulary.from_compact(arrays[vocabulary.compact_form])
+        item.vectors[name] = align.image_vector(arrays[POOLED][POOLED], terms)
+
+    return _Reader(makers, keep_picture)
+
+
+def _pooled(encoded: Encoded) -> Arrays:
+    return {POOLED: encoded.pooled}
 
 
 def unit(vector: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from zipfian.collection.alignment import Alignment
 from zipfian.collection.items import IMAGE_FIELD, Item, store_terms
 from zipfian.collection.legs import Leg
 from zipfian.collection.question import Question
@@ -26,7 +27,9 @@ def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mappi
     """
     if leg.kind == "words":
         return _words(leg, document.text or "", wanted), ""
-    if leg.model is None or leg.kind == "dense":
+    if leg.kind == "translated" and leg.align is not None:
+        return _translated(leg.align, document.text or "", wanted), ""
+    if leg.model is None or leg.has_vectors:
         return {}, ""
     content = document.text if leg.source == "text" else document.metadata.get(IMAGE_FIELD)
     if not content:
@@ -47,6 +50,8 @@ def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mappi
 
 def query_words(leg: Leg, question: Question, wanted: Collection[Term]) -> Mapping[Term, list[str]]:
     """Which words of the query brought in each latent term, strongest first."""
+    if leg.kind == "translated" and leg.align is not None and question.text is not None:
+        return dict(leg.align.words_behind(question.text, [int(t) for t in wanted]))
     if leg.kind != "latent" or leg.model is None or question.text is None:
         return {}
     if question.mode_of(leg) == "table":
@@ -70,6 +75,16 @@ def _words(leg: Leg, text: str, wanted: Collection[Term]) -> Places:
     for token in leg.vocabulary.spans(text, frozenset(map(str, wanted))):
         place = {"start": token.start, "end": token.end, "text": text[token.start : token.end]}
         found.setdefault(token.term, []).append(place)
+    return found
+
+
+def _translated(align: Alignment, text: str, wanted: Collection[Term]) -> Places:
+    found: Places = {}
+    for term, rows in align.tokens_behind(text, [int(t) for t in wanted]).items():
+        found[term] = [
+            {"start": t.start, "end": t.end, "text": text[t.start : t.end], "strength": strength}
+            for t, strength in rows
+        ]
     return found
 
 

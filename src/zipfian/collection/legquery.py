@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from zipfian.collection.question import Question, Vector
 from zipfian.collection.view import View
 from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet, highlight
-from zipfian.explain.terms import explain_leg
+from zipfian.explain.terms import describe, explain_leg
 from zipfian.fuse.signals import coverage
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.scoring import Scoring
@@ -70,9 +71,11 @@ class PostingsQuery:
         self.leg = view.settings.leg(name)
         self._view = view
         self._question = question
-        self._searcher: LegSearcher = view.searcher(name)
+        self._searcher: LegSearcher = view.searcher(self.leg.of or name)
+        self._shown = self.leg if self.leg.of is None else view.settings.leg(self.leg.of)
+        """The leg whose postings are searched: it knows where its terms stand."""
         self._terms = question.weights(self.leg)
-        self.prepared: Query = self._searcher.prepare(self._terms, scoring)
+        self.prepared: Query = self._searcher.prepare(self._terms, scoring or self.leg.scoring)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         return self._searcher.search(self.prepared, k, mask)
@@ -90,18 +93,21 @@ class PostingsQuery:
 
     def explain(self, doc: int) -> Explanation:
         leg = self.leg
-        labelled = leg.kind in ("latent", "visual")
-        return explain_leg(
+        labelled = leg.kind in ("latent", "visual", "translated")
+        tree = explain_leg(
             self._searcher, self.prepared, doc, lambda terms: self._places(doc, terms),
             self._label if labelled else None, self._asked if labelled else None,
         )  # fmt: skip
+        if leg.of is None:
+            return tree
+        return replace(tree, label=f"{self.name} (postings of {leg.of}): {describe(self.prepared.scoring)}")
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         """Places that gave more of the score are worth more."""
         text = self._view.document(doc).text or ""
         parts, tf = self._searcher.contributions(self.prepared, doc)
         worth = {t: float(v) for t, v in zip(self.prepared.terms, parts, strict=True) if v > 0.0}
-        if self.leg.source != "text" or not worth:
+        if self._shown.source != "text" or not worth:
             return highlight(text, [], **options)
         stored = {t: float(w) for t, w in zip(self.prepared.terms, tf, strict=True) if t in worth}
         found, _ = self._places(doc, stored)
@@ -115,12 +121,11 @@ class PostingsQuery:
         return out
 
     def _places(self, doc: int, terms: Mapping[Term, float]) -> tuple[evidence.Places, str]:
-        return evidence.places(self.leg, self._view.document(doc), terms, terms)
+        return evidence.places(self._shown, self._view.document(doc), terms, terms)
 
     def _label(self, term: Term) -> str:
-        if self.leg.model is None:
-            return str(term)
-        return self.leg.model.load_vocabulary().label(int(term))
+        model = self.leg.align.picture if self.leg.align is not None else self.leg.model
+        return str(term) if model is None else model.load_vocabulary().label(int(term))
 
     def _asked(self, terms: Sequence[Term]) -> Mapping[Term, Sequence[str]]:
         return evidence.query_words(self.leg, self._question, terms)
@@ -155,7 +160,8 @@ class DenseQuery:
     def explain(self, doc: int) -> Explanation:
         """A cosine has no smaller parts: the reasons are in the other legs."""
         value = float(self.score(np.array([doc], np.int64))[0])
-        return Explanation(value, f"{self.name}: cosine", (), {"dimensions": len(self.vector)})
+        what = "cosine" if self.leg.align is None else "cosine of text and picture in their common space"
+        return Explanation(value, f"{self.name}: {what}", (), {"dimensions": len(self.vector)})
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         return highlight(self._view.document(doc).text or "", [], **options)
@@ -168,11 +174,11 @@ def leg_query(view: View, name: str, question: Question, scoring: Scoring | None
     """The question for one leg, which must be able to answer it."""
     leg = view.settings.leg(name)
     if not question.answers(leg):
-        takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[leg.source]
+        takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[leg.asks_for]
         if leg.kind == "dense" and leg.source is None:
             takes = "a vector"
         raise InvalidInput(f"leg {name!r} takes {takes}, not {question.describe()}")
-    if leg.has_postings:
+    if not leg.has_vectors:
         return PostingsQuery(view, name, question, scoring)
     if scoring is not None:
         raise InvalidInput(f"leg {name!r} is compared by cosine: it takes no scoring")

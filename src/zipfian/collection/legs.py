@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from zipfian import limits
+from zipfian.collection.alignment import Alignment, make_alignment
 from zipfian.collection.model import Model, QueryMode, dense_model, sae_model
 from zipfian.encode.base import Encoder
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded
@@ -19,7 +20,7 @@ from zipfian.types import TfKind
 from zipfian.vocabulary import Pruning, Words, WordSettings
 from zipfian.vocabulary.quantise import check_scale
 
-Kind = Literal["words", "terms", "latent", "visual", "dense"]
+Kind = Literal["words", "terms", "latent", "visual", "dense", "aligned", "translated"]
 
 MODEL_KINDS: Mapping[str, Literal["text", "image"]] = {"latent": "text", "visual": "image"}
 """Legs whose terms an encoder and a vocabulary make, and what they make them from."""
@@ -62,6 +63,10 @@ class Leg:
     """How a text query becomes latent terms unless a search says otherwise."""
     vector: str | None = None
     """Name under which a dense leg's vectors are stored; None: the leg's own name."""
+    align: Alignment | None = None
+    """What leads from texts to pictures and back, of an aligned or translated leg."""
+    of: str | None = None
+    """The visual leg whose postings a translated leg over pictures borrows."""
 
     def __post_init__(self) -> None:
         check_scoring(self.scoring)
@@ -119,7 +124,7 @@ class Leg:
 
     @classmethod
     def visual(
-        cls, vocabulary: Any = "image", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,
+        cls, vocabulary: Any = "image-11k", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,
         pruning: Pruning | None = None, scale: float | None = None, **use: Any,
     ) -> Leg:  # fmt: skip
         """Visual words of the picture; arguments as for `latent`."""
@@ -156,17 +161,61 @@ class Leg:
             raise InvalidInput("a dense leg needs source='text' or 'image', an encoder, or the name of given vectors")
         return cls("dense", Dot(), vector=vector, model=model)
 
+    @classmethod
+    def aligned(cls, source: Literal["text", "image"] = "image", *, model: str | None = None, **encoders: Any) -> Leg:
+        """Vectors of one space for texts and pictures.
+
+        Over pictures (`source="image"`) a text finds them; over texts a picture does. `encoders` may be other ones
+        than the default: `text=`, `image=`.
+        """
+        _check_source(source, "an aligned leg")
+        align = make_alignment(model, "aligned", encoders)
+        spec = align.picture.encoder if source == "image" else align.text
+        return cls("aligned", Dot(), align=align, model=Model(spec))
+
+    @classmethod
+    def translated(
+        cls, source: Literal["text", "image"] = "image", *, model: str | None = None, of: str = "visual",
+        scoring: Scoring | None = None, scale: float = 100.0, **encoders: Any,
+    ) -> Leg:  # fmt: skip
+        """Words translated into visual words by a table, without any network.
+
+        Over pictures it searches the postings of the visual leg `of`; over texts it has its own, which a picture's
+        visual words search.
+        """
+        _check_source(source, "a translated leg")
+        align = make_alignment(model, "translated", encoders)
+        loaded = align.picture.load_vocabulary()
+        formula = scoring or BM25(**loaded.defaults.bm25)
+        if source == "image":
+            return cls("translated", formula, align=align, of=of)
+        return cls("translated", formula, Pruning(), "fixed", scale, loaded.n_terms, align=align)
+
     @property
     def has_postings(self) -> bool:
-        """Whether the leg is an inverted index; a dense leg is not."""
-        return self.kind != "dense"
+        """Whether the leg has an inverted index of its own."""
+        return self.kind not in ("dense", "aligned") and self.of is None
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the leg compares vectors."""
+        return self.kind in ("dense", "aligned")
 
     @property
     def source(self) -> Literal["text", "image"] | None:
-        """What the leg reads; None: what comes ready-made with a document."""
+        """What of a document the leg reads; None: what comes ready-made with it."""
         if self.kind == "words":
             return "text"
+        if self.kind == "translated":
+            return "image" if self.of is not None else "text"
         return None if self.model is None else self.model.encoder.kind
+
+    @property
+    def asks_for(self) -> Literal["text", "image"] | None:
+        """What a query of this leg is."""
+        if self.align is None:
+            return self.source
+        return "text" if self.source == "image" else "image"
 
     @property
     def vocabulary(self) -> Words:
@@ -189,6 +238,8 @@ class Leg:
             return {**out, "words": self.word_settings.to_json(), "fingerprint": self.vocabulary.fingerprint}
         if self.model is not None:
             out |= {"model": self.model.to_json(), "query": self.query}
+        if self.align is not None:
+            out |= {"align": self.align.to_json(), "of": self.of}
         if self.kind == "dense":
             return {**out, "vector": self.vector}
         return {**out, "n_terms": self.n_terms}
@@ -204,6 +255,12 @@ class Leg:
             return cls(
                 kind, scoring, pruning, data["tf"], data["scale"], data["n_terms"],
                 model=Model.from_json(data["model"]), query=data["query"],
+            )  # fmt: skip
+        if kind in ("aligned", "translated"):
+            model = data.get("model")
+            return cls(
+                kind, scoring, pruning, data["tf"], data["scale"], data["n_terms"],
+                model=model and Model.from_json(model), align=Alignment.from_json(data["align"]), of=data["of"],
             )  # fmt: skip
         if kind == "dense":
             given = data.get("model")
@@ -221,8 +278,8 @@ class Leg:
 
     def with_scoring(self, scoring: Scoring) -> Leg:
         """The same leg under another formula."""
-        if not self.has_postings:
-            raise InvalidInput("a dense leg is compared by cosine: it has no scoring to change")
+        if self.has_vectors:
+            raise InvalidInput(f"a leg of kind {self.kind} is compared by cosine: it has no scoring to change")
         return replace(self, scoring=check_scoring(scoring))
 
 
@@ -249,6 +306,7 @@ def make_legs(legs: Sequence[str] | Mapping[str, Leg] | None) -> dict[str, Leg]:
         raise InvalidInput("a collection needs at least one leg")
     if len(out) > limits.MAX_LEGS:
         raise LimitExceeded(f"a collection has at most {limits.MAX_LEGS} legs")
+    check_together(out)
     return out
 
 
@@ -263,7 +321,31 @@ def default_leg(name: str, beside: Sequence[str] = ()) -> Leg:
     if name in ("dense", "dense-text", "dense-image"):
         picture = name == "dense-image" or (name == "dense" and "visual" in beside)
         return Leg.dense("image" if picture else "text")
+    if name == "aligned":
+        return Leg.aligned()
+    if name == "translated":
+        return Leg.translated()
     raise InvalidInput(
         f"leg {name!r} needs settings: legs={{{name!r}: Leg.terms(n_terms)}} for ready-made terms; the names that mean "
-        "something by themselves are words, latent, visual, dense, dense-text and dense-image"
+        "something by themselves are words, latent, visual, dense, dense-text, dense-image, aligned and translated"
     )
+
+
+def check_together(legs: Mapping[str, Leg]) -> None:
+    """A leg that borrows another's postings needs that other leg, over the same visual words."""
+    for name, leg in legs.items():
+        if leg.of is None or leg.align is None:
+            continue
+        lender = legs.get(leg.of)
+        if lender is None or lender.kind != "visual" or lender.model is None:
+            raise InvalidInput(f"leg {name!r} searches the postings of the visual leg {leg.of!r}, which is not there")
+        if lender.model.fingerprint != leg.align.picture.fingerprint:
+            raise FingerprintMismatch(
+                f"leg {name!r} speaks the visual words {leg.align.picture.fingerprint}, leg {leg.of!r} those of "
+                f"{lender.model.fingerprint}: make both with the same vocabulary and settings"
+            )
+
+
+def _check_source(source: Any, what: str) -> None:
+    if source not in ("text", "image"):
+        raise InvalidInput(f"the source of {what} is 'text' or 'image', not {source!r}")

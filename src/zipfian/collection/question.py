@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
+from zipfian.collection.alignment import Alignment
 from zipfian.collection.encoding import unit
 from zipfian.collection.items import check_terms
 from zipfian.collection.legs import Leg
 from zipfian.collection.model import QueryMode
 from zipfian.encode.cache import content_hash
 from zipfian.encode.images import ImageSource
-from zipfian.encode.registry import find
+from zipfian.encode.registry import EncoderSpec, find
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.types import Encoded, Terms
@@ -91,9 +92,9 @@ class Question:
 
     def fits(self, leg: Leg) -> bool:
         """Whether a leg can answer it without being named."""
-        if leg.source == "text":
+        if leg.asks_for == "text":
             return self.text is not None
-        if leg.source == "image":
+        if leg.asks_for == "image":
             return self.image is not None
         return self.terms is not None if leg.kind == "terms" else self.vector is not None
 
@@ -101,7 +102,7 @@ class Question:
         """Whether a leg can answer it when it is named: any inverted index also takes its own term ids."""
         if leg.kind in ("latent", "visual") and self.terms is not None:
             return True
-        return self.fits(leg) or (leg.kind == "dense" and self.vector is not None)
+        return self.fits(leg) or (leg.has_vectors and self.vector is not None)
 
     def describe(self) -> str:
         """What it is, in a message."""
@@ -116,7 +117,9 @@ class Question:
         """The pass of the leg's encoder over the text or the picture."""
         if leg.model is None:
             raise InvalidInput("this leg has no encoder")
-        spec = leg.model.encoder
+        return self._encoded(leg.model.encoder)
+
+    def _encoded(self, spec: EncoderSpec) -> Encoded:
         if spec.fingerprint not in self._passes:
             start = time.perf_counter()
             item = self.text if spec.kind == "text" else self.image
@@ -132,6 +135,8 @@ class Question:
                 raise InvalidInput("the query has no terms")
         elif leg.kind == "words":
             return leg.vocabulary.query(self.text or "")
+        elif leg.kind == "translated" and leg.align is not None:
+            terms = self._translated(leg, leg.align)
         elif leg.model is None:
             raise InvalidInput(f"this leg takes ready-made terms, not {self.describe()}")
         else:
@@ -146,6 +151,12 @@ class Question:
             return vocabulary.table_query(self.pieces(leg))
         return vocabulary.query(self.encoded(leg))
 
+    def _translated(self, leg: Leg, align: Alignment) -> Terms:
+        """Visual words: of the text through the table, or the picture's own."""
+        if leg.asks_for == "text":
+            return align.translate(self.text or "")
+        return align.picture.load_vocabulary().query(self._encoded(align.picture.encoder))
+
     def pieces(self, leg: Leg) -> npt.NDArray[np.int32]:
         """The word pieces of the text, without the network."""
         encoder = find(leg.model.encoder) if leg.model else None
@@ -157,7 +168,13 @@ class Question:
         """The vector that a dense leg compares with."""
         if self.vector is not None:
             return self.vector
-        return unit(self.encoded(leg).pooled)
+        if leg.align is None:
+            return unit(self.encoded(leg).pooled)
+        if leg.asks_for == "text":
+            return leg.align.text_vector(self._encoded(leg.align.text).pooled, self.text or "")
+        seen = self._encoded(leg.align.picture.encoder)
+        terms = leg.align.picture.load_vocabulary().terms(seen) if leg.align.heads().uses_terms else None
+        return leg.align.image_vector(seen.pooled, terms)
 
 
 def _check_vector(values: npt.NDArray[Any]) -> Vector:

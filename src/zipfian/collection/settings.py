@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from zipfian import limits
-from zipfian.collection.legs import Leg, check_leg_name
+from zipfian.collection.legs import Leg, check_leg_name, check_together
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index.metadata import FIELD_TYPES, FieldType
 from zipfian.retrieve.scoring import Scoring
@@ -33,7 +33,9 @@ class Settings:
             raise InvalidInput(f"the collection has a leg {name!r} already")
         if len(self.legs) >= limits.MAX_LEGS:
             raise LimitExceeded(f"a collection has at most {limits.MAX_LEGS} legs")
-        return replace(self, legs={**self.legs, name: leg})
+        legs = {**self.legs, name: leg}
+        check_together(legs)
+        return replace(self, legs=legs)
 
     def with_scoring(self, scoring: Mapping[str, Scoring]) -> Settings:
         """Other formulas for the time a collection is open."""

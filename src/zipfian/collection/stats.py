@@ -17,9 +17,18 @@ def collect(view: View) -> dict[str, Any]:
     n_live = sum(s.n_live for s in segments)
     legs: dict[str, Any] = {}
     for name, leg in view.settings.legs.items():
-        if not leg.has_postings:
+        if leg.of is not None:
+            legs[name] = {"kind": leg.kind, "source": leg.source, "postings_of": leg.of}
+            continue
+        if leg.has_vectors:
             vectors = view.dense(name)
-            legs[name] = {"kind": leg.kind, "source": leg.source, "vectors": vectors.n_vectors, "dim": vectors.dim}
+            legs[name] = {
+                "kind": leg.kind,
+                "source": leg.source,
+                "vectors": vectors.n_vectors,
+                "dim": vectors.dim,
+                "bytes": 4 * vectors.dim * vectors.n_vectors,
+            }
             continue
         searcher = view.searcher(name)
         statistics = searcher.statistics()

@@ -3,7 +3,8 @@
 Three things are looked at, all of them known before anybody judges a result:
 
 - *How rare the query's words are and whether a document has them* (`signals.coverage`): the share of the query's idf
-  that the best document of the words leg covers. Where it is 1, words count as much as meaning; where it is 0, half.
+  that the best document of the words leg covers. Where it is 1, words count as much as meaning; where it is 0, a
+  quarter of that.
 - *How decided each leg is*: z-scores over a leg's best POOL documents. A leg in which two documents stand far above the
   rest speaks with z of 5 to 10, one in which the best hardly differ with 2; no further weight is needed.
 - *Whether a leg found anything*: a leg without a match, or whose best documents all score alike, has weight 0.
@@ -21,14 +22,17 @@ from zipfian.errors import InvalidInput
 from zipfian.fuse.candidates import Candidates, Fused, LegList, check_weights, combine
 from zipfian.fuse.normalise import POOL, normalise
 
-BASE: Mapping[str, float] = {"words": 1.0, "latent": 1.0, "splade": 1.0, "terms": 1.0, "visual": 0.5, "dense": 0.5}
+BASE: Mapping[str, float] = {
+    "words": 1.0, "latent": 1.0, "splade": 1.0, "terms": 1.0, "visual": 0.5, "dense": 0.5,
+    "aligned": 1.0, "translated": 0.5,
+}  # fmt: skip
 """Weight of a kind of leg before the query is looked at. A pooled vector comes from the same encoder pass as the
 latent or visual terms and is the blunter of the two views: half."""
 
 OTHER = 0.5
 """Weight of a leg of any other kind."""
 
-LEAST = 0.5
+LEAST = 0.25
 """Share of its weight that a words leg keeps when its best document covers nothing of the query."""
 
 

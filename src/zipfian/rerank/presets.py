@@ -50,20 +50,22 @@ class Preset:
 
 
 _TEXT = ("words", "latent", "splade")
+_NETWORK = ("dense", "aligned", "translated")
+"""Legs that a text query reaches through the encoder, and the translation table that needs none."""
 
 PRESETS: dict[str, dict[Content, Preset]] = {
     "latency-first": {
-        "text": Preset("latency-first", "text", _TEXT, "table"),
+        "text": Preset("latency-first", "text", (*_TEXT, "translated"), "table"),
         "image": Preset("latency-first", "image", ("visual",), "table"),
     },
     "balanced": {
-        "text": Preset("balanced", "text", (*_TEXT, "dense"), "encoder"),
+        "text": Preset("balanced", "text", (*_TEXT, *_NETWORK), "encoder"),
         "image": Preset(
             "balanced", "image", ("visual",), "encoder", rerank="dense", K=200, adaptive_k=AdaptiveK(50, 200)
         ),
     },
     "accuracy-first": {
-        "text": Preset("accuracy-first", "text", (*_TEXT, "dense"), "encoder"),
+        "text": Preset("accuracy-first", "text", (*_TEXT, *_NETWORK), "encoder"),
         "image": Preset("accuracy-first", "image", ("visual", "dense"), "encoder"),
     },
 }

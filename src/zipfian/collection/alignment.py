@@ -1,0 +1,141 @@
+"""Legs between texts and pictures: aligned vectors, and words translated into visual words.
+
+`aligned`: both sides become vectors of one space through small heads on the frozen encoders. `translated`: a text
+becomes visual words through a table, which needs no network and can be explained. Over pictures it borrows the postings
+of the visual leg; over texts it has its own, and a picture asks with its visual words.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from zipfian.collection.model import Model, sae_model
+from zipfian.encode.base import Encoder
+from zipfian.encode.registry import EncoderSpec, register
+from zipfian.encode.text import TextEncoder
+from zipfian.errors import FingerprintMismatch, InvalidInput
+from zipfian.types import FloatArray, Terms, Token
+from zipfian.vocabulary import Words, WordSettings
+
+if TYPE_CHECKING:
+    from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable
+
+Source = Literal["text", "image"]
+
+_LOCK = threading.Lock()
+_HEADS: dict[str, Any] = {}
+_TABLES: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Which heads or table, and the encoders and visual words they were made for."""
+
+    name: str
+    """A shipped name or a folder."""
+    fingerprint: str
+    text: EncoderSpec
+    picture: Model
+    """Image encoder and visual vocabulary."""
+
+    def heads(self) -> AlignedHeads:
+        """The heads, loaded once."""
+        from zipfian.vocabulary.aligned import AlignedHeads
+
+        return self._once(_HEADS, AlignedHeads)  # type: ignore[no-any-return]
+
+    def table(self) -> TranslationTable:
+        """The table, loaded once."""
+        from zipfian.vocabulary.aligned import TranslationTable
+
+        return self._once(_TABLES, TranslationTable)  # type: ignore[no-any-return]
+
+    def _once(self, kept: dict[str, Any], kind: Any) -> Any:
+        with _LOCK:
+            if self.fingerprint not in kept:
+                made = kind.load(self.name)
+                if made.fingerprint != self.fingerprint:
+                    raise FingerprintMismatch(
+                        f"the collection was built with the alignment {self.fingerprint}, this installation has "
+                        f"{made.fingerprint}: install the version of zipfian it was built with, or build it again"
+                    )
+                kept[self.fingerprint] = made
+            return kept[self.fingerprint]
+
+    def text_vector(self, pooled: FloatArray, text: str) -> FloatArray:
+        """A text in the common space."""
+        return self.heads().text_vector(pooled, analyser().counts(text))
+
+    def image_vector(self, pooled: FloatArray, terms: Terms | None) -> FloatArray:
+        """A picture in the common space."""
+        return self.heads().image_vector(pooled, terms)
+
+    def translate(self, text: str) -> Terms:
+        """The visual words of a text."""
+        return self.table().terms(analyser().counts(text))
+
+    def words_behind(self, text: str, wanted: Collection[int]) -> dict[int, list[str]]:
+        """Which words of a text bring in each visual word, strongest first."""
+        tokens = self.tokens_behind(text, wanted)
+        return {visual: list(dict.fromkeys(text[t.start : t.end] for t, _ in rows)) for visual, rows in tokens.items()}
+
+    def tokens_behind(self, text: str, wanted: Collection[int]) -> dict[int, list[tuple[Token, float]]]:
+        """The same with their places and the weight of each, strongest first."""
+        table, chosen = self.table(), frozenset(wanted)
+        found: dict[int, list[tuple[Token, float]]] = {}
+        for token in analyser().tokenize(text):
+            row = table.row(token.term)
+            for visual, weight in zip(row.ids.tolist(), row.weights.tolist(), strict=True):
+                if visual in chosen:
+                    found.setdefault(visual, []).append((token, weight))
+        return {visual: sorted(rows, key=lambda row: -row[1]) for visual, rows in found.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "text": self.text.to_json(),
+            "picture": self.picture.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Alignment:
+        """What `to_json` gave."""
+        return cls(
+            data["name"], data["fingerprint"], EncoderSpec.from_json(data["text"]), Model.from_json(data["picture"])
+        )
+
+
+@lru_cache(maxsize=1)
+def analyser() -> Words:
+    """The words that heads and table know are those of the default analyser."""
+    return Words(WordSettings())
+
+
+def make_alignment(name: Any, kind: Literal["aligned", "translated"], encoders: Mapping[str, Any]) -> Alignment:
+    """From what a caller may write; `encoders` may hold other text and image encoders than the default ones."""
+    from zipfian.vocabulary.aligned import DEFAULT, AlignedHeads, TranslationTable
+
+    chosen = str(DEFAULT if name is None else name)
+    made: AlignedHeads | TranslationTable = (
+        AlignedHeads.load(chosen) if kind == "aligned" else TranslationTable.load(chosen)
+    )
+    text: Encoder[Any] = encoders.get("text") or TextEncoder()
+    vocabulary = made.settings.get("terms", {}).get("vocabulary")
+    if vocabulary is None:
+        raise InvalidInput(f"the alignment {chosen} does not say which visual words it uses: get its folder again")
+    picture, loaded = sae_model("image", encoders.get("vocabulary") or vocabulary, encoders.get("image"), {})
+    if isinstance(made, AlignedHeads):
+        made.check_encoders(text=text.fingerprint, image=picture.encoder.fingerprint)
+    known = made.settings.get("terms", {}).get("fingerprint")
+    if known is not None and known != loaded.fingerprint:
+        raise FingerprintMismatch(
+            f"the alignment {chosen} was trained on the visual words {known}, this installation has "
+            f"{loaded.fingerprint}"
+        )
+    return Alignment(chosen, made.fingerprint, register(text), picture)
