@@ -307,7 +307,9 @@ class TestHybrid:
         _check_sums(last)
         assert notes.why("kitten", found[0].id, "b").value == pytest.approx(found[0].score - last.value)
 
-    @pytest.mark.parametrize("method", ["hybrid", "rrf", "linear", "fusion", "two-stage", "tfidf", "latent", "dense"])
+    @pytest.mark.parametrize(
+        "method", ["hybrid", "rrf", "linear", "fusion", "two-stage", "training-free", "tfidf", "latent", "dense"]
+    )
     def test_methods(self, notes: zf.Collection, method: str) -> None:
         found = notes.search("puppy in the sun", k=2, method=method)
         assert found[0].id == "a"

@@ -16,6 +16,8 @@ from zipfian.errors import InvalidInput
 from zipfian.explain.fusion import explain_fused, explain_reranked
 from zipfian.fuse.candidates import Candidates, LegList, gather
 from zipfian.rerank.dense import rerank_dense
+from zipfian.rerank.result import Reranked
+from zipfian.rerank.training_free import context_coherence, rerank_training_free
 from zipfian.types import Explanation
 
 BONUS_DEPTH = 100
@@ -32,12 +34,16 @@ class Run:
         self.queries: dict[str, LegQuery] = {
             name: leg_query(view, name, self.question, plan.scoring.get(name)) for name in plan.legs
         }
-        self.judge: DenseQuery | None = None
-        if plan.judge is not None:
-            found = self.queries.get(plan.judge) or leg_query(view, plan.judge, self.question)
-            if not isinstance(found, DenseQuery):
-                raise InvalidInput(f"leg {plan.judge!r} cannot rerank: it is no leg of vectors")
-            self.judge = found
+        self.judge = self._vectors(plan.judge)
+        self.captions = self._vectors(plan.captions)
+
+    def _vectors(self, name: str | None) -> DenseQuery | None:
+        if name is None:
+            return None
+        found = self.queries.get(name) or leg_query(self.view, name, self.question)
+        if not isinstance(found, DenseQuery):
+            raise InvalidInput(f"leg {name!r} cannot rerank: it is no leg of vectors")
+        return found
 
     def settings(self) -> dict[str, Any]:
         """How each leg was asked; flat where there is only one."""
@@ -60,8 +66,17 @@ class Run:
             depth = choice.K
         if depth == 0:
             return Outcome(first.docs[:k], first.scores[:k], first, choice=choice)
-        reranked = rerank_dense(first.docs, first.scores, self.judge.score(first.docs[:depth]))
+        reranked = self._refine(self.judge, first, depth)
         return Outcome(reranked.docs[:k], reranked.scores[:k], first, reranked, self.judge.name, choice)
+
+    def _refine(self, judge: DenseQuery, first: FirstStage, depth: int) -> Reranked:
+        chosen = first.docs[:depth]
+        cosines = judge.score(chosen)
+        if self.plan.variant is None:
+            return rerank_dense(first.docs, first.scores, cosines)
+        text = None if self.captions is None else self.captions.score(chosen)
+        context = context_coherence(judge.vectors(chosen))
+        return rerank_training_free(first.docs, first.scores, cosines, text, context, variant=self.plan.variant)
 
     def _first(self, k: int, mask: Mask | None) -> FirstStage:
         if self.plan.fusion is None:

@@ -151,6 +151,10 @@ class DenseQuery:
     def score(self, docs: Ints) -> F64:
         return self._searcher.score(self.vector, docs)
 
+    def vectors(self, docs: Ints) -> npt.NDArray[np.float32]:
+        """The stored vectors of documents; NaN where there is none."""
+        return self._searcher.vectors(docs)
+
     def n_scored(self, mask: Mask | None) -> int:
         return self._searcher.n_allowed(mask)
 

@@ -69,7 +69,7 @@ class Outcome:
             out[name] = LegHit(rank, score, share if refined is None else 0.0, normalised)
         if refined is not None and self.reranked is not None and self.judge is not None:
             known = out.get(self.judge)
-            cosine, score = float(self.reranked.signals[refined, 0]), float(self.reranked.scores[refined])
+            cosine, score = float(self.reranked.signals[refined, 0]), float(self.reranked.parts[refined, 0])
             out[self.judge] = LegHit(known.rank if known else None, cosine, score, known.normalised if known else None)
         return out
 

@@ -18,6 +18,7 @@ from zipfian.fuse.rrf import RRF
 from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.rerank.presets import PRESETS, Preset, preset
 from zipfian.rerank.result import check_depth
+from zipfian.rerank.training_free import VARIANTS, Variant
 from zipfian.retrieve.scoring import Scoring, TfIdf
 
 RERANK_K = 200
@@ -26,7 +27,10 @@ RERANK_K = 200
 ALPHA = 0.8
 """Share of the dense cosine in `fusion`; the rest is TF-IDF."""
 
-METHODS = ("hybrid", "rrf", "linear", "fusion", "tfidf", "two-stage", "latent-table")
+TRAINING_FREE_K = 100
+TRAINING_FREE = "training-free"
+
+METHODS = ("hybrid", "rrf", "linear", "fusion", "tfidf", "two-stage", TRAINING_FREE, "latent-table")
 """Methods by name, beside the names of the legs."""
 
 ADVICE = {
@@ -50,6 +54,10 @@ class Plan:
     """The dense leg that orders the first K candidates again; None: nobody does."""
     K: int = 0
     adaptive_k: AdaptiveK | None = None
+    variant: Variant | None = None
+    """Of the training-free reranker; None: the judge's cosine alone."""
+    captions: str | None = None
+    """The dense leg of texts that the training-free reranker asks about captions."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain settings."""
@@ -58,6 +66,8 @@ class Plan:
             out["fusion"] = self.fusion.to_json()
         if self.judge is not None:
             out |= {"rerank": self.judge, "K": self.K}
+            if self.variant is not None:
+                out |= {"variant": self.variant, "captions": self.captions}
             if self.adaptive_k is not None:
                 out["adaptive_k"] = self.adaptive_k.to_json()
         return out
@@ -156,7 +166,20 @@ def _method(fitting: Mapping[str, Leg], question: Question, method: str | Method
         if not sparse:
             raise InvalidInput("two-stage search needs an inverted leg for its first stage; this one has only vectors")
         return Plan(method, sparse, Adaptive() if len(sparse) > 1 else None, judge=judge, K=RERANK_K)
+    name, _, variant = method.partition(":")
+    if name == TRAINING_FREE and variant in ("", *VARIANTS):
+        return _training_free(fitting, method, variant or "all")
     raise InvalidInput(f"unknown method {method!r}; methods are {', '.join(METHODS)} and the legs {', '.join(fitting)}")
+
+
+def _training_free(fitting: Mapping[str, Leg], method: str, variant: Any) -> Plan:
+    """Fused candidates, refined by what query, captions and the other candidates say of each."""
+    across = next((n for n, leg in fitting.items() if leg.kind == "aligned"), None)
+    judge = across or _need(fitting, "dense", method)
+    captions = next((n for n, leg in fitting.items() if leg.kind == "dense" and leg.source == "text"), None)
+    captions = None if captions == judge else captions
+    fusion = Adaptive() if len(fitting) > 1 else None
+    return Plan(method, tuple(fitting), fusion, judge=judge, K=TRAINING_FREE_K, variant=variant, captions=captions)
 
 
 def _dense(fitting: Mapping[str, Leg]) -> str | None:
