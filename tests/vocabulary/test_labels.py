@@ -16,8 +16,6 @@ SOME = Labels(
     ("galaxy, galaxies", "topic: café, tea", "born in (year)"),
     ("lexical", "broad", "narrow"),
     {"thresholds": {"a": 1}},
-    (4, 0, 2),
-    10,
     ((("galaxy", 0.5), ("galaxies", 0.25)), (), (("##n", 1.0),)),
 )
 
@@ -65,8 +63,7 @@ def test_labels_are_found_by_words_and_beginnings() -> None:
         ({"kinds": ["lexical", "broad", "odd"]}, "odd"),
         ({"labels": "abc"}, "lists"),
         ({"rule": None}, "rule"),
-        ({"df": [1, 2]}, "one per term"),
-        ({"df": [1, 2, 11]}, "document frequency"),
+        ({"pieces": [[]]}, "one per term"),
         ({"pieces": [["a"], [], []]}, "labels"),
         ({"version": "1"}, "version"),
     ],
@@ -111,7 +108,6 @@ def test_the_shipped_text_vocabulary_has_a_label_for_every_term() -> None:
     assert found is not None
     assert len({label.casefold() for label in found.labels}) == 16_384
     assert max(map(len, found.labels)) <= 100
-    assert found.df is not None and min(found.df) > 0
     assert min(found.counts().values()) > 1_000
     assert found.rule["agreement"]["judged"]["terms"] == 200
     telescope = found.find("telescope")[0]

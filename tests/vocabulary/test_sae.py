@@ -391,3 +391,68 @@ def test_a_stored_encoder_loses_nothing_but_its_rounding(tmp_path: Path) -> None
     rounded, _, _ = load_weights(small)
     got = SaeVocabulary.load(small).activations(vectors)
     np.testing.assert_allclose(got[1], naive(rounded, vectors, 4)[1], rtol=1e-4, atol=1e-4)
+
+
+def test_a_processor_whose_sums_overflow_gets_smaller_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs of 8-bit products added in 16 bits that stop at the ends, as processors before VNNI do."""
+    from zipfian.vocabulary import _sae_project as project
+
+    weights, vectors = weights_of(300, 32), tokens(20, 32)
+    expected = Projection(weights).strongest(vectors, 8)
+
+    def saturating(rows: Any, zero: int) -> Any:
+        def multiply(rounded: Any) -> Any:
+            products = rounded[:, None, :].astype(np.int64) * rows[None, :, :]
+            pairs = products.reshape(*products.shape[:2], -1, 2).sum(axis=3)
+            return np.clip(pairs, -32_768, 32_767).sum(axis=2) - zero * rows.sum(axis=1, dtype=np.int64)
+
+        return multiply
+
+    monkeypatch.setattr(project, "_integer_multiplier", saturating)
+    careful = Projection(weights)
+    assert careful._zero == 64
+    got = careful.strongest(vectors, 8)
+    assert got[0].tobytes() == expected[0].tobytes()
+    assert got[1].tobytes() == expected[1].tobytes()
+
+
+def test_wide_vectors_without_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = weights_of(40, 1300)
+    vectors = np.repeat(weights.encoder[:1] * 50, 2, axis=0)  # the largest products there can be
+    expected = Projection(weights).strongest(vectors, 8)
+    monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
+    got = Projection(weights).strongest(vectors, 8)
+    assert got[1].tobytes() == expected[1].tobytes()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 1500), st.integers(1, 150), st.integers(0, 2**31), st.integers(1, 40), st.booleans(),
+    st.sampled_from([1e-6, 0.1, 1.0, 1e4]), st.sampled_from([0.0, 1.0, 1e3]), st.booleans(),
+)  # fmt: skip
+def test_screening_loses_nothing(
+    n_terms: int, dim: int, seed: int, k: int, int8: bool, size: float, bias: float, close: bool
+) -> None:
+    """Bit for bit what scoring every term gives, also where many terms are nearly equal or biases hide the rest."""
+    from zipfian.vocabulary import _sae_kernels as kernels
+
+    k = min(k, n_terms)
+    rng = np.random.default_rng(seed)
+    weights = weights_of(n_terms, dim, k=k, seed=seed)
+    rows = np.tile(weights.encoder[:1], (n_terms, 1)) * (1 + 1e-3 * weights.encoder) if close else weights.encoder
+    weights = dataclasses.replace(weights, encoder=rows.astype(np.float32), bias=weights.bias * np.float32(bias))
+    steps = quantise(weights.encoder) if int8 else None
+    if steps is not None:
+        weights = dataclasses.replace(weights, encoder=steps[0].astype(np.float32) * steps[1][:, None])
+    vectors = (rng.standard_normal((3, dim)) * size).astype(np.float32)
+    projection = Projection(weights, steps)
+    found, values = projection.strongest(vectors, k)
+    row, row_step, row_bias = projection._rows
+    x, room = np.zeros(projection._width, np.float32), np.empty(projection._width, np.float32)
+    for t in range(3):
+        x[:dim] = (vectors[t] - weights.mu) / np.float32(weights.scale)
+        every = np.array([kernels.exact(row[j], row_step[j], row_bias[j], x, room) for j in range(n_terms)], np.float32)
+        order = np.argsort(-every, kind="stable")[:k]
+        best = np.maximum(every[order], 0)
+        assert values[t].tobytes() == best.tobytes()
+        assert found[t].tolist() == np.where(best > 0, order, -1).tolist()

@@ -51,12 +51,26 @@ def test_rows_are_summed(folder: Path, pieces: list[int]) -> None:
     assert got.weights.tolist() == expected[expected > 0].astype(np.float32).tolist()
 
 
-def test_a_table_query_is_pruned_as_an_item_is(folder: Path) -> None:
+def test_a_table_query_is_pruned_as_an_encoded_one(folder: Path) -> None:
     vocabulary = SaeVocabulary.load(folder, k_post=2)
     pieces = np.arange(6, dtype=np.int32)
-    every = SaeVocabulary.load(folder, k_post=None).table_terms(pieces)
+    every = vocabulary.table_terms(pieces)
     heaviest = sorted(every.ids[np.argsort(-every.weights, kind="stable")[:2]].tolist())
-    assert vocabulary.table_terms(pieces).ids.tolist() == heaviest
+    assert len(every) > 2
+    assert vocabulary.table_query(pieces).ids.tolist() == heaviest
+
+
+@pytest.mark.parametrize(("k_query", "expected"), [("k_post", 3), (None, 50), (7, 7)])
+def test_queries_may_have_another_cap_than_items(tmp_path: Path, k_query: Any, expected: int) -> None:
+    path = write(tmp_path / "v", weights_of(), defaults={"k": 50, "k_post": 3, "k_query": k_query})
+    add_table(path, np.arange(50, dtype=np.uint16)[None], np.ones((1, 50), np.float16))
+    vocabulary = SaeVocabulary.load(path)
+    item = encoded(np.random.default_rng(0).standard_normal((40, 12)) * 5)
+    assert len(vocabulary.terms(item)) == 3
+    assert len(vocabulary.query(item)) == expected
+    assert len(vocabulary.table_query(np.array([0]))) == expected
+    other = SaeVocabulary.load(write(tmp_path / "w", weights_of(), defaults={"k": 50, "k_post": 3, "k_query": 9}))
+    assert other.fingerprint.rpartition(":")[2] != vocabulary.fingerprint.rpartition(":")[2]
 
 
 def test_binary_queries(folder: Path) -> None:
@@ -64,7 +78,7 @@ def test_binary_queries(folder: Path) -> None:
     item = encoded(np.random.default_rng(0).standard_normal((9, 12)))
     for got, terms in (
         (vocabulary.query(item), vocabulary.terms(item)),
-        (vocabulary.table_query(np.arange(9, dtype=np.int32)), vocabulary.table_terms(np.arange(9, dtype=np.int32))),
+        (vocabulary.table_query(np.arange(4, dtype=np.int32)), vocabulary.table_terms(np.arange(4, dtype=np.int32))),
     ):
         assert got.ids.tolist() == terms.ids.tolist()
         assert set(got.weights.tolist()) == {1.0}
@@ -196,4 +210,7 @@ def test_the_shipped_text_vocabulary_fits_the_default_encoder() -> None:
     table = vocabulary.table
     assert table is not None
     assert len(table) == 30_522
+    assert {"term_df", "term_count"} <= set(vocabulary.statistics)
+    assert (vocabulary.statistics["term_df"] <= vocabulary.statistics["term_count"]).all()
+    assert vocabulary.label(0) != "latent 0"
     assert json.loads(json.dumps(vocabulary.to_json()))["model"] == "text-16k"

@@ -51,9 +51,7 @@ def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mappi
 def query_words(leg: Leg, question: Question, wanted: Collection[Term]) -> Mapping[Term, list[str]]:
     """Which words of the query brought in each latent term, strongest first."""
     if leg.kind == "translated" and leg.align is not None and question.text is not None:
-        known: dict[Term, list[str]] = {}
-        known.update(leg.align.words_behind(question.text, [int(t) for t in wanted]))
-        return known
+        return {t: words for t, words in leg.align.words_behind(question.text, [int(t) for t in wanted]).items()}  # noqa: C416 - keys of a wider type
     if leg.kind != "latent" or leg.model is None or question.text is None:
         return {}
     if question.mode_of(leg) == "table":

@@ -197,6 +197,8 @@ class TextEncoder:
         found = tokenizer.ids(text, self.max_tokens - 2 if self.long_texts == "cut" else None)
         if self.keep_special:
             found = [tokenizer.start, *found, tokenizer.end]
+        else:
+            found = [piece for piece in found if piece not in tokenizer.specials]
         return np.array(found, dtype=np.int32)
 
     def _plan(self, items: Sequence[str]) -> _Plan:

@@ -55,7 +55,7 @@ class PieceTokenizer:
         added = self._tokenizer.get_added_tokens_decoder()
         self.special = np.array(sorted(i for i, token in added.items() if token.special), dtype=np.int32)
         """Ids that stand for no text of their own: start, end, padding, mask, unknown."""
-        self._special = frozenset(self.special.tolist())
+        self.specials = frozenset(self.special.tolist())
 
     def tokenize(self, texts: Sequence[str], most: int | None = None) -> list[Pieces | ZipfianError]:
         """The pieces of each text, only the first `most` where that is given; in the place of a bad one its error."""
@@ -65,7 +65,7 @@ class PieceTokenizer:
         return [next(pieces) if isinstance(text, str) else text for text in checked]
 
     def ids(self, text: str, most: int | None = None) -> list[int]:
-        """The pieces of one text without their places and without the special ones: the quick way, for queries."""
+        """The pieces of one text without their places: the quick way, for queries."""
         checked = _checked(text, 0)
         if not isinstance(checked, str):
             raise checked
@@ -73,10 +73,9 @@ class PieceTokenizer:
             (found,) = self.tokenize([checked], most)
             if isinstance(found, ZipfianError):
                 raise found
-            known = found.ids.tolist()
-        else:
-            known = self._tokenizer.encode(checked, add_special_tokens=False).ids[:most]
-        return [piece for piece in known if piece not in self._special]
+            return list(found.ids.tolist())
+        (encoding,) = self._tokenizer.encode_batch_fast([checked], add_special_tokens=False)  # does not count places
+        return list(encoding.ids[:most])
 
     def _all(self, texts: list[str]) -> list[Pieces | ZipfianError]:
         """A text far too long is noticed at its beginning, before all of it is in memory as tokens."""

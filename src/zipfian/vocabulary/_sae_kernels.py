@@ -1,6 +1,6 @@
 """The compiled parts of a projection; importing this module loads numba.
 
-A token is rounded to 7 bits, its products with all terms are screened in whole numbers, and only the terms that the
+A token is rounded to 8 bits, its products with all terms are screened in whole numbers, and only the terms that the
 rounding could have hidden are scored again, exactly. `_sae_project` says why nothing is lost. Every sum here has a
 fixed order, so an item's values are the same bits whatever else is projected with it.
 """
@@ -21,10 +21,6 @@ PER_GROUP = 16
 """Columns whose maximum is looked at together."""
 SPREAD = 64
 """Groups whose columns are interleaved."""
-ZERO = 64
-"""What stands for 0 in a rounded token."""
-MOST = 63
-"""Largest distance from ZERO: sums of two products of 7 and 8 bits fit the 16 bits that older processors add in."""
 LARGEST = 1e9
 """Components of a token beyond this are no output of a sound encoder."""
 
@@ -33,13 +29,15 @@ compiler = Compiler([Path(__file__)], "the kernels of latent vocabularies")
 with compiler.private_cache():
 
     @compiler.kernel
-    def prepare(vectors, mu, scale, x, rounded, step, error, length):  # type: ignore[no-untyped-def]
+    def prepare(vectors, mu, scale, zero, x, rounded, step, error, length):  # type: ignore[no-untyped-def]
         """Centre, scale and round tokens; the first token that is not finite, or -1.
 
-        Fills `x` (float32; columns beyond the vectors' width must be 0) and `rounded` (uint8); for each token the
-        `step` of its rounding, and the lengths of what rounding lost (`error`) and of the token itself (`length`).
+        Fills `x` (float32; columns beyond the vectors' width must be 0) and `rounded` (uint8, where `zero` stands for
+        0 and the largest distance from it is one less); for each token the `step` of its rounding, and the lengths of
+        what rounding lost (`error`) and of the token itself (`length`).
         """
         dim = vectors.shape[1]
+        most = np.float32(zero - 1)
         lost_sums, sums = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
         for t in range(len(vectors)):
             row, out = x[t], rounded[t]
@@ -50,15 +48,15 @@ with compiler.private_cache():
                 if not abs(row[i]) <= np.float32(LARGEST):  # also true of NaN
                     return t
                 largest = max(largest, abs(row[i]))
-            width = largest / np.float32(MOST)
-            inverse = np.float32(MOST) / largest if largest > np.float32(1e-30) else np.float32(0.0)
+            width = largest / most
+            inverse = most / largest if largest > np.float32(1e-30) else np.float32(0.0)
             lost_sums[:] = 0.0
             sums[:] = 0.0
             for start in range(0, len(row), LANES):
                 for lane in range(LANES):
                     value = row[start + lane]
                     whole = np.rint(value * inverse)
-                    out[start + lane] = np.uint8(np.int32(whole) + ZERO)
+                    out[start + lane] = np.uint8(np.int32(whole) + zero)
                     lost = value - whole * width
                     lost_sums[lane] += lost * lost
                     sums[lane] += value * value

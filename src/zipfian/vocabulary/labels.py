@@ -39,10 +39,6 @@ class Labels:
     kinds: tuple[str, ...]
     rule: Mapping[str, Any] = field(default_factory=dict)
     """How kinds were told apart: thresholds, date, agreement with a reader."""
-    df: tuple[int, ...] | None = None
-    """Documents (paragraphs) of the training text that each term fired in."""
-    documents: int = 0
-    """Documents of the training text."""
     pieces: tuple[tuple[tuple[str, float], ...], ...] | None = None
     """Word pieces that each term fires on most, with their shares of its activation."""
 
@@ -54,11 +50,8 @@ class Labels:
                 raise InvalidInput(
                     f"the label of term {term} must be 1 to {MAX_LABEL_CHARS} printable characters, not {label!r:.80}"
                 )
-        for name, rows in (("document frequencies", self.df), ("lists of pieces", self.pieces)):
-            if rows is not None and len(rows) != len(self.labels):
-                raise InvalidInput(f"{len(rows):,} {name} for {len(self.labels):,} terms: one per term")
-        if self.df is not None and not all(isinstance(n, int) and 0 <= n <= self.documents for n in self.df):
-            raise InvalidInput(f"a document frequency is not a whole number from 0 to {self.documents:,}")
+        if self.pieces is not None and len(self.pieces) != len(self.labels):
+            raise InvalidInput(f"{len(self.pieces):,} lists of pieces for {len(self.labels):,} terms: one per term")
         wrong = set(map(str, self.kinds)) - set(KINDS)
         if wrong:
             raise InvalidInput(f"unknown kinds of terms {sorted(wrong)}; use {', '.join(KINDS)}")
@@ -134,12 +127,10 @@ def _checked(content: object, path: Path) -> Labels:
     labels, kinds, rule = (content.get(name) for name in ("labels", "kinds", "rule"))
     if not isinstance(labels, list) or not isinstance(kinds, list) or not isinstance(rule, dict):
         raise InvalidInput(f"{path} lacks the lists 'labels' and 'kinds' or the object 'rule'")
-    df, documents, pieces = content.get("df"), content.get("documents", 0), content.get("pieces")
+    pieces = content.get("pieces")
     try:
-        return Labels(
-            tuple(labels), tuple(kinds), rule, None if df is None else tuple(df), int(documents),
-            None if pieces is None else tuple(tuple((str(p), float(share)) for p, share in row) for row in pieces),
-        )  # fmt: skip
+        known = None if pieces is None else tuple(tuple((str(p), float(s)) for p, s in row) for row in pieces)
+        return Labels(tuple(labels), tuple(kinds), rule, known)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{path} does not hold labels: {error}") from error
 
@@ -153,8 +144,6 @@ def write_labels(folder: str | Path, labels: Labels) -> Path:
         "kinds": list(labels.kinds),
         "rule": dict(labels.rule),
     }
-    if labels.df is not None:
-        content |= {"df": list(labels.df), "documents": labels.documents}
     if labels.pieces is not None:
         content["pieces"] = [[[piece, round(share, 3)] for piece, share in row] for row in labels.pieces]
     raw = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()

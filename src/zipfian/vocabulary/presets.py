@@ -26,7 +26,9 @@ class LegDefaults:
     pooling: Pooling = "sum"
     """How the tokens of an item are put together."""
     k_post: int | None = None
-    """Terms of an item at most; None: all."""
+    """Terms of an item at most, the heaviest; None: all."""
+    k_query: int | Literal["k_post"] | None = "k_post"
+    """Terms of a query at most; `k_post`: as many as of an item. Long queries cost time, not postings."""
     k1: float = 8.0
     b: float = 0.7
     phi: str = "sqrt"
@@ -39,6 +41,8 @@ class LegDefaults:
         _whole("k", self.k)
         if self.k_post is not None:
             _whole("k_post", self.k_post)
+        if self.k_query is not None and self.k_query != "k_post":
+            _whole("k_query", self.k_query)
         if self.pooling not in ("sum", "max"):
             raise InvalidInput(f"pooling must be 'sum' or 'max', not {self.pooling!r}")
         if self.query not in ("weighted", "binary"):
@@ -47,6 +51,11 @@ class LegDefaults:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
                 raise InvalidInput(f"{name} must be a finite number that is not negative, not {value!r}")
+
+    @property
+    def query_cap(self) -> int | None:
+        """Terms of a query at most."""
+        return self.k_post if self.k_query == "k_post" else self.k_query
 
     @property
     def bm25(self) -> dict[str, Any]:

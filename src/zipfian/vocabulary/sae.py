@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -20,10 +19,9 @@ from zipfian import limits
 from zipfian.encode.base import Encoder
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
 from zipfian.types import Encoded, FloatArray, IntArray, Terms, TfKind
-from zipfian.vocabulary._sae_project import Pool, Projection
-from zipfian.vocabulary._sae_weights import SaeWeights, Tensors, from_tensors, load_tensors
-from zipfian.vocabulary.labels import Labels, read_labels
-from zipfian.vocabulary.models import find_model
+from zipfian.vocabulary._sae_files import SaeFiles
+from zipfian.vocabulary._sae_project import Pool
+from zipfian.vocabulary.labels import Labels
 from zipfian.vocabulary.presets import LegDefaults, Pooling, preset
 from zipfian.vocabulary.pruning import Pruning
 from zipfian.vocabulary.query_table import QueryTable
@@ -62,29 +60,23 @@ class SaeVocabulary:
     tf_kind: ClassVar[TfKind] = "fixed"
     version: ClassVar[int] = 1
 
-    def __init__(
-        self, folder: Path, name: str, model: str, tensors: Tensors, settings: Mapping[str, Any],
-        defaults: LegDefaults, min_weight: float, preset_name: str | None,
-    ) -> None:  # fmt: skip
-        self.folder = folder
-        self.name = name
-        self.defaults = defaults
+    def __init__(self, files: SaeFiles, use: LegDefaults, min_weight: float, preset_name: str | None) -> None:
+        self.defaults = use
         """How it is used: k, pooling, k_post, and the scoring measured with them."""
-        self.info: Mapping[str, Any] = settings.get("info", {})
+        self.folder = files.folder
+        self.name = files.name
+        self.n_terms = files.n_terms
+        self.dim = files.dim
+        self.info = files.info
         """Where it came from: training settings, data, metrics."""
-        self.trained_k: int = settings["k"]
-        self._model = model
+        self.trained_k = int(files.settings["k"])
+        if use.k > self.n_terms:
+            raise InvalidInput(f"k must be at most the number of terms, {self.n_terms:,}, not {use.k}")
+        self.min_weight = Pruning(min_weight=min_weight, top_k=use.k_post).min_weight
+        """Least weight of a term of an item."""
+        self._files = files
         self._preset = preset_name
-        self._sha256: str = settings["sha256"]
-        self._table_settings: Mapping[str, Any] | None = settings.get("table")
-        self._tensors = tensors
-        self.n_terms, self.dim = (int(n) for n in tensors["encoder"].shape)
-        if defaults.k > self.n_terms:
-            raise InvalidInput(f"k must be at most the number of terms, {self.n_terms:,}, not {defaults.k}")
-        self._pruning = Pruning(min_weight=min_weight, top_k=defaults.k_post)
         self._pool = Pool(self.n_terms)
-        self._lock = threading.Lock()
-        self._loaded: dict[str, Any] = {}
 
     # ------------------------------------------------------------------ making one
 
@@ -108,30 +100,26 @@ class SaeVocabulary:
         preset
             `bm25-v` or `latent-terms`: the settings of that paper instead of the ones recommended for the vocabulary.
         """
-        folder, shipped = find_model(model)
-        tensors, settings = load_tensors(folder)
-        chosen = _defaults(settings, preset)
+        files = SaeFiles(model)
         given = {"k": k, "pooling": pooling}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if k_post is not UNSET:
             changes["k_post"] = k_post
-        info = settings.get("info", {})
-        name = shipped or str(info.get("name") or folder.name)
-        return cls(folder, name, shipped or str(folder), tensors, settings, chosen.changed(changes), min_weight, preset)
+        return cls(files, _defaults(files.settings, preset).changed(changes), min_weight, preset)
 
     def to_json(self) -> dict[str, Any]:
         """Settings enough to load it again, and the hashes that prove it is the same."""
         return {
             "kind": self.kind,
             "version": self.version,
-            "model": self._model,
+            "model": self._files.model,
             "k": self.k,
             "pooling": self.pooling,
             "k_post": self.k_post,
             "min_weight": self.min_weight,
             "preset": self._preset,
-            "sha256": self._sha256,
-            "table_sha256": self._table_sha256,
+            "sha256": self._files.sha256,
+            "table_sha256": self._files.table_sha256,
         }
 
     @classmethod
@@ -147,11 +135,12 @@ class SaeVocabulary:
             made = cls.load(given.pop("model"), **given)
         except (KeyError, TypeError) as error:
             raise InvalidInput(f"the settings of a latent vocabulary are incomplete: {error}") from None
-        if (made._sha256, made._table_sha256) != (sha256, table_sha256):
+        files = made._files
+        if (files.sha256, files.table_sha256) != (sha256, table_sha256):
             raise FingerprintMismatch(
                 f"the vocabulary {made.name} in {made.folder} is not the one that was used before: its weights "
-                f"have the sha256 {made._sha256[:12]}... instead of {str(sha256)[:12]}..., its table "
-                f"{str(made._table_sha256)[:12]}... instead of {str(table_sha256)[:12]}.... Put the old files back or "
+                f"have the sha256 {files.sha256[:12]}... instead of {str(sha256)[:12]}..., its table "
+                f"{str(files.table_sha256)[:12]}... instead of {str(table_sha256)[:12]}.... Put the old files back or "
                 "build the collection again"
             )
         return made
@@ -174,16 +163,12 @@ class SaeVocabulary:
         return self.defaults.k_post
 
     @property
-    def min_weight(self) -> float:
-        """Least weight of a term of an item."""
-        return self._pruning.min_weight
-
-    @property
     def fingerprint(self) -> str:
         """Equal for two vocabularies only if they give equal terms for every item and every table query."""
         known = {
-            "revision": REVISION, "weights": self._sha256, "table": self._table_sha256, "k": self.k,
-            "pooling": self.pooling, "k_post": self.k_post, "min_weight": self.min_weight, "query": self.defaults.query,
+            "revision": REVISION, "weights": self._files.sha256, "table": self._files.table_sha256, "k": self.k,
+            "pooling": self.pooling, "k_post": self.k_post, "min_weight": self.min_weight,
+            "query": (self.defaults.query, self.defaults.query_cap),
         }  # fmt: skip
         digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
         return f"sae-{self.version}:{self.name}:{digest[:20]}"
@@ -191,10 +176,7 @@ class SaeVocabulary:
     @property
     def encoder_info(self) -> Mapping[str, Any]:
         """Name, settings and fingerprint of the encoder it was trained for, as far as they are known."""
-        known = self.info.get("encoder")
-        if isinstance(known, Mapping):
-            return known
-        return {"name": known} if isinstance(known, str) else {}
+        return self._files.encoder
 
     @property
     def encoder_fingerprint(self) -> str | None:
@@ -208,28 +190,7 @@ class SaeVocabulary:
         Settings that only choose which tokens there are (how long texts are cut, the size of a picture) do not matter;
         another network, other layers or another width do.
         """
-        known = self.encoder_info
-        accepted = (known.get("fingerprint"), *(known.get("also") or {}).values())
-        if encoder.fingerprint in accepted and encoder.dim == self.dim:
-            return
-        fits = self._fitting()
-        if encoder.dim != self.dim:
-            raise FingerprintMismatch(
-                f"the vocabulary {self.name} reads vectors of {self.dim} numbers, the encoder {encoder.fingerprint} "
-                f"gives {encoder.dim}; it fits {fits}"
-            )
-        wanted = known.get("name")
-        if wanted is not None and encoder.fingerprint.partition(":")[0] != wanted:
-            raise FingerprintMismatch(
-                f"the vocabulary {self.name} was not trained for the encoder {encoder.fingerprint}; it fits {fits}"
-            )
-        layers = (known.get("settings") or {}).get("layers")
-        found = getattr(encoder, "layers", None)
-        if layers is not None and found is not None and [list(pair) for pair in found] != layers:
-            raise FingerprintMismatch(
-                f"the vocabulary {self.name} was trained on the layers {layers}, the encoder gives {found}; "
-                f"it fits {fits}"
-            )
+        self._files.check_encoder(encoder)
 
     # ------------------------------------------------------------------ items
 
@@ -244,15 +205,15 @@ class SaeVocabulary:
         if vectors.shape[1] != self.dim:
             raise FingerprintMismatch(
                 f"the vocabulary {self.name} reads vectors of {self.dim} numbers, not of {vectors.shape[1]}; "
-                f"it fits {self._fitting()}"
+                f"it fits {self._files.fitting}"
             )
         if not len(vectors):
             return np.empty((0, k), np.int32), np.empty((0, k), np.float32)
-        return self._projection.strongest(np.ascontiguousarray(vectors, dtype=np.float32), k)
+        return self._files.projection.strongest(np.ascontiguousarray(vectors, dtype=np.float32), k)
 
     def terms(self, encoded: Encoded) -> Terms:
         """The terms of an item."""
-        return self._pruned(self._pooled(*self.activations(encoded.vectors)))
+        return self._pruned(self._pooled(*self.activations(encoded.vectors)), self.k_post)
 
     def terms_many(self, items: Sequence[Encoded]) -> list[Terms]:
         """The terms of each item, projected alone."""
@@ -264,7 +225,11 @@ class SaeVocabulary:
         A token counts where the term was among its k strongest; with `sum` the strengths add up to the weight.
         """
         found, values = self.activations(encoded.vectors)
-        chosen = self._pruned(self._pooled(found, values)).ids if wanted is None else np.asarray(list(wanted), np.int64)
+        chosen = (
+            self._pruned(self._pooled(found, values), self.k_post).ids
+            if wanted is None
+            else np.asarray(list(wanted), np.int64)
+        )
         tokens, places = np.nonzero(np.isin(found, chosen) & (values > 0))
         out: dict[int, list[tuple[int, float]]] = {}
         for token, place in zip(tokens.tolist(), places.tolist(), strict=True):
@@ -276,7 +241,7 @@ class SaeVocabulary:
     @property
     def compact_form(self) -> str:
         """Names what `compact` makes: other settings of use share it, another autoencoder does not."""
-        return f"sae-{REVISION}:{self._sha256[:32]}:top-{max(COMPACT_K, self.k)}"
+        return f"sae-{REVISION}:{self._files.sha256[:32]}:top-{max(COMPACT_K, self.k)}"
 
     def compact(self, encoded: Encoded) -> dict[str, Array]:
         """The strongest activations of every token and where the tokens are: all that any k needs."""
@@ -306,28 +271,24 @@ class SaeVocabulary:
             raise InvalidInput(
                 f"kept activations name terms that are not below {self.n_terms:,}: made by another vocabulary"
             )
-        return self._pruned(self._pooled(found, values))
+        return self._pruned(self._pooled(found, values), self.k_post)
 
     # ------------------------------------------------------------------ queries
 
     def query(self, encoded: Encoded) -> Terms:
         """The terms of a query and their weights, all 1 where this use of the vocabulary is binary."""
-        return self._asked(self.terms(encoded))
+        return self._asked(self._pooled(*self.activations(encoded.vectors)))
 
     @property
     def table(self) -> QueryTable | None:
         """From word pieces to terms, where the vocabulary has one."""
-        settings = self._table_settings
-        if settings is None:
-            return None
-        found: QueryTable = self._once("table", lambda: QueryTable.load(self.folder, settings, self.n_terms))
-        return found
+        return self._files.table
 
     def table_terms(self, pieces: IntArray) -> Terms:
-        """The terms of a text from its word pieces alone, without the encoder."""
+        """The terms of a text from its word pieces alone, without the encoder; all of them, with their weights."""
         if self.table is None:
             raise InvalidInput(f"the vocabulary {self.name} has no query table: use query='encoder'")
-        return self._pruned(self._pool(*self.table.rows(pieces)))
+        return self._pool(*self.table.rows(pieces))
 
     def table_query(self, pieces: IntArray) -> Terms:
         """As `query`, from the word pieces alone."""
@@ -344,8 +305,7 @@ class SaeVocabulary:
     @property
     def label_table(self) -> Labels | None:
         """Labels and kinds of the terms."""
-        found: Labels | None = self._once("labels", lambda: read_labels(self.folder, self.n_terms))
-        return found
+        return self._files.labels
 
     def label(self, term: int) -> str:
         """A readable name for a term; its number where there is none."""
@@ -356,51 +316,28 @@ class SaeVocabulary:
     def neighbours(self, term: int) -> list[tuple[int, float]]:
         """The terms with the most similar decoder rows and their cosines, where they ship with the vocabulary."""
         self._check_term(term)
-        terms, cosines = self._tensors.get("nearest_terms"), self._tensors.get("nearest_cosines")
-        if terms is None or cosines is None or terms.shape != cosines.shape or len(terms) != self.n_terms:
-            return []
-        return list(zip(terms[term].tolist(), cosines[term].astype(float).tolist(), strict=True))
+        return self._files.neighbours(term)
 
     @property
     def statistics(self) -> Mapping[str, Array]:
         """Arrays over all terms (`term_df`, `term_count`: how often each fired in the training text), if shipped."""
-        return {name: a for name, a in self._tensors.items() if name.startswith("term_") and a.shape == (self.n_terms,)}
+        return self._files.statistics
 
     # ------------------------------------------------------------------ inside
-
-    @property
-    def _table_sha256(self) -> str | None:
-        return None if self._table_settings is None else str(self._table_settings.get("sha256"))
-
-    @property
-    def _projection(self) -> Projection:
-        found: Projection = self._once("projection", self._make_projection)
-        return found
-
-    def _make_projection(self) -> Projection:
-        tensors = self._tensors
-        weights: SaeWeights = from_tensors(tensors, self.trained_k, {})
-        stored = tensors["encoder"].dtype == np.int8
-        return Projection(weights, (tensors["encoder"], tensors["encoder_step"]) if stored else None)
-
-    def _once(self, name: str, make: Any) -> Any:
-        with self._lock:
-            if name not in self._loaded:
-                self._loaded[name] = make()
-            return self._loaded[name]
 
     def _pooled(self, found: IntArray, values: FloatArray) -> Terms:
         return self._pool(found, values, largest=self.pooling == "max")
 
-    def _pruned(self, terms: Terms) -> Terms:
+    def _pruned(self, terms: Terms, most: int | None) -> Terms:
         if self.min_weight > 0.0:
             keep = terms.weights >= self.min_weight
             terms = Terms(terms.ids[keep], terms.weights[keep])
-        return terms if self.k_post is None else _heaviest(terms, self.k_post)
+        return terms if most is None else _heaviest(terms, most)
 
     def _asked(self, terms: Terms) -> Terms:
-        """A long text as a query: only its heaviest terms."""
-        terms = _heaviest(terms, limits.MAX_QUERY_TERMS)
+        """A query's terms: never more than a search takes."""
+        most = self.defaults.query_cap
+        terms = self._pruned(terms, limits.MAX_QUERY_TERMS if most is None else min(most, limits.MAX_QUERY_TERMS))
         if self.defaults.query == "binary":
             return Terms(terms.ids, np.ones(len(terms), np.float32))
         return terms
@@ -408,12 +345,6 @@ class SaeVocabulary:
     def _check_term(self, term: int) -> None:
         if not 0 <= term < self.n_terms:
             raise InvalidInput(f"there is no term {term}: terms are 0 to {self.n_terms - 1}")
-
-    def _fitting(self) -> str:
-        known = self.encoder_info
-        name = known.get("name", f"an encoder with vectors of {self.dim} numbers")
-        settings = known.get("settings")
-        return f"{name} with {settings}" if settings else str(name)
 
     def __repr__(self) -> str:
         return f"SaeVocabulary({self.fingerprint!r})"

@@ -1,0 +1,89 @@
+"""Files of an alignment: arrays in int8 or fp16, settings in JSON, a hash that ties them together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian import limits
+from zipfian.errors import FormatTooNew, InvalidInput, LimitExceeded, MissingExtra
+from zipfian.types import FloatArray
+from zipfian.vocabulary._sae_weights import Tensors, file_sha256, quantise, read_tensors
+
+WEIGHTS_FILE = "align.safetensors"
+SETTINGS_FILE = "align.json"
+FORMAT = 1
+MAX_WORDS = 1_000_000
+"""Words an alignment may know."""
+
+
+def pack(name: str, matrix: FloatArray) -> Tensors:
+    """A matrix as int8 with one step per row."""
+    steps, step = quantise(matrix)
+    return {name: steps, f"{name}.step": step}
+
+
+def unpack(tensors: Mapping[str, npt.NDArray[Any]], name: str) -> FloatArray:
+    """What `pack` made, or a plain float array, in float32."""
+    if name not in tensors:
+        raise InvalidInput(f"the alignment has no array {name!r}: its file is not whole; get the folder again")
+    array = tensors[name]
+    if array.dtype == np.int8:
+        step = tensors.get(f"{name}.step")
+        if step is None or array.ndim != 2 or step.shape != array.shape[:1]:
+            raise InvalidInput(f"the int8 array {name!r} of the alignment needs one step per row")
+        found: FloatArray = array.astype(np.float32) * step.astype(np.float32)[:, None]
+    elif array.dtype.kind == "f":
+        found = array.astype(np.float32)
+    else:
+        raise InvalidInput(f"the array {name!r} of the alignment holds {array.dtype}, not weights")
+    if not np.isfinite(found).all():
+        raise InvalidInput(f"the array {name!r} of the alignment holds values that are not finite")
+    return found
+
+
+def write(folder: Path, tensors: Tensors, settings: Mapping[str, Any]) -> None:
+    """Both files."""
+    try:
+        from safetensors.numpy import save_file
+    except ImportError as error:
+        raise MissingExtra("writing an alignment", "text") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, folder / WEIGHTS_FILE)
+    whole = {**settings, "format": FORMAT, "kind": "align", "sha256": file_sha256(folder / WEIGHTS_FILE)}
+    (folder / SETTINGS_FILE).write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def read(folder: Path) -> tuple[Tensors, dict[str, Any]]:
+    """Arrays and settings; a file whose hash differs is refused."""
+    path = folder / SETTINGS_FILE
+    if not path.is_file():
+        raise InvalidInput(f"{path} does not exist: {folder} is no folder of an alignment")
+    if path.stat().st_size > limits.MAX_MANIFEST_BYTES:
+        raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {limits.MAX_MANIFEST_BYTES:,}")
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidInput(f"{path} is not JSON: {error}") from error
+    if not isinstance(settings, dict) or settings.get("kind") != "align":
+        raise InvalidInput(f"{path} does not describe an alignment of zipfian")
+    if not isinstance(settings.get("format"), int) or settings["format"] > FORMAT:
+        raise FormatTooNew(f"{path} has format {settings.get('format')!r}, this zipfian reads {FORMAT}: upgrade")
+    weights = folder / WEIGHTS_FILE
+    if not weights.is_file():
+        raise InvalidInput(f"{folder} holds no {WEIGHTS_FILE}")
+    found = file_sha256(weights)
+    if found != settings.get("sha256"):
+        raise InvalidInput(
+            f"{weights} does not have the sha256 that {SETTINGS_FILE} names ({found[:12]}... instead of "
+            f"{str(settings.get('sha256'))[:12]}...): it is damaged or from another training; get the folder again"
+        )
+    words = settings.get("words")
+    if not isinstance(words, list) or len(words) > MAX_WORDS or not all(isinstance(word, str) for word in words):
+        raise InvalidInput(f"'words' of {path} must be a list of at most {MAX_WORDS:,} words")
+    return read_tensors(weights), settings
