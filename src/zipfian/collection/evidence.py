@@ -51,7 +51,8 @@ def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mappi
 def query_words(leg: Leg, question: Question, wanted: Collection[Term]) -> Mapping[Term, list[str]]:
     """Which words of the query brought in each latent term, strongest first."""
     if leg.kind == "translated" and leg.align is not None and question.text is not None:
-        return {t: words for t, words in leg.align.words_behind(question.text, [int(t) for t in wanted]).items()}  # noqa: C416 - keys of a wider type
+        behind = leg.align.words_behind(question.text, [int(t) for t in wanted])
+        return {term: list(words) for term, words in behind.items()}
     if leg.kind != "latent" or leg.model is None or question.text is None:
         return {}
     if question.mode_of(leg) == "table":

@@ -92,7 +92,8 @@ class Run:
         for query in queries:
             docs, scores = query.search(depth, mask)
             covered = query.coverage(float(scores[0]) if len(scores) else 0.0)
-            lists.append(LegList(query.name, docs, scores, query.n_scored(mask), query.leg.kind, covered))
+            size = self.view.mean_words if query.leg.kind == "dense" and query.leg.source == "text" else None
+            lists.append(LegList(query.name, docs, scores, query.n_scored(mask), query.leg.kind, covered, size))
         return gather(lists, lambda i, docs: queries[i].score(docs), also)
 
     def _with_bonus(self, outcome: Outcome, k: int, bonus: float) -> Outcome:

@@ -64,6 +64,15 @@ class View:
                 self._dense[name] = DenseSearcher.from_segments(name, self.snapshot.segments, leg.vector or name)
             return self._dense[name]
 
+    @property
+    def mean_words(self) -> float | None:
+        """Words of a document on average; None where no leg counts them."""
+        name = next((n for n, leg in self.settings.legs.items() if leg.kind == "words"), None)
+        if name is None:
+            return None
+        statistics = self.searcher(name).statistics()
+        return statistics.mean_length * statistics.unit
+
     def mask(self, where: Mapping[str, Any] | None) -> Mask | None:
         """Documents a filter allows, over all segments; None: no filter."""
         if where is None:

@@ -35,7 +35,7 @@ def explain_fused(fused: Fused, doc: int, legs: Mapping[str, Explanation] | None
             "rank": int(fused.ranks[row, i]) or None,
         }
         tree = (legs or {}).get(name)
-        parts = _scaled_parts(tree, share, _factor(fused, i, raw)) if tree is not None else ()
+        parts = _scaled_parts(tree, share, _factor(fused, i, raw), _zero_point(numbers)) if tree is not None else ()
         label = name if tree is None else tree.label
         nodes.append(Explanation(share, label, parts, details | dict(tree.details if tree else {})))
     return Explanation(float(fused.scores[row]), f"fused: {_describe(fused.about)}", tuple(nodes), {"rank": row + 1})
@@ -81,12 +81,12 @@ def _factor(fused: Fused, i: int, raw: float) -> float | None:
     return float(fused.weights[i]) / unit if unit > 0.0 else None
 
 
-def _scaled_parts(tree: Explanation, share: float, factor: float | None) -> tuple[Explanation, ...]:
+def _scaled_parts(tree: Explanation, share: float, factor: float | None, zero: str) -> tuple[Explanation, ...]:
     """The leg's parts in the fused unit, and what is missing to the share: the population's mean (or low end)."""
     if factor is None or not factor:
         return ()
     parts = [_scaled(part, factor) for part in tree.parts] or [Explanation(tree.value * factor, "score")]
-    parts += _closing(_sum(parts), share)
+    parts += _closing(_sum(parts), share, zero)
     return tuple(parts)
 
 
@@ -96,10 +96,17 @@ def _scaled(tree: Explanation, factor: float) -> Explanation:
     return Explanation(value, tree.label, parts, {**tree.details, "raw": tree.value}, tree.evidence)
 
 
-def _closing(total: float, target: float) -> list[Explanation]:
+def _zero_point(numbers: Mapping[str, float]) -> str:
+    """What a normalised score is counted from."""
+    if "mean" in numbers:
+        return "less what its best documents score on average"
+    return "less what the last of its best documents scores" if "low" in numbers else "rounding"
+
+
+def _closing(total: float, target: float, zero: str) -> list[Explanation]:
     """Nodes that lead from a running total to the target exactly, whatever floating point does on the way."""
     nodes: list[Explanation] = []
-    for label in ("what its best documents score on average", "rounding", "rounding"):
+    for label in (zero, "rounding", "rounding"):
         if total == target:
             break
         nodes.append(Explanation(target - total, label))

@@ -28,11 +28,14 @@ CROP_SIDE = 192
 """A cut-out is enlarged to at least this many pixels, so that a patch of 32 can be seen."""
 
 
-def load(source: ImageSource) -> Image.Image:
-    """The picture upright in RGB, its longer side at most MAX_SIDE pixels."""
+def load(source: ImageSource, *, at_least: int = 1) -> Image.Image:
+    """The picture upright in RGB, its longer side between `at_least` and MAX_SIDE pixels."""
     image = decode(source, reduce_to=MAX_SIDE)
-    if max(image.size) > MAX_SIDE:
-        image.thumbnail((MAX_SIDE, MAX_SIDE))
+    longer = max(image.size)
+    wanted = min(max(longer, at_least), MAX_SIDE)
+    if longer != wanted:
+        width, height = (max(1, round(side * wanted / longer)) for side in image.size)
+        image = image.resize((width, height))
     return image
 
 

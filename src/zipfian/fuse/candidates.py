@@ -32,6 +32,8 @@ class LegList:
     """`words`, `latent`, `visual`, `splade`, `dense`: what `Adaptive` goes by; the name if left out."""
     coverage: float | None = None
     """What `signals.coverage` made of a words query, if known."""
+    mean_words: float | None = None
+    """Words of the texts that a leg of pooled vectors stands for, on average, if they are texts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

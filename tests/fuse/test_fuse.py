@@ -1,0 +1,267 @@
+"""Fusion: known values, exact sums, and scores that do not depend on how many hits were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zipfian.errors import InvalidInput
+from zipfian.fuse import POOL, RRF, Adaptive, Candidates, LegList, Linear, Method, gather, method_from_json
+from zipfian.fuse.normalise import constants, population
+
+METHODS: list[Method] = [
+    RRF(), RRF({"words": 2.0, "dense": 0.5}, k=10, ranks=30), Linear(), Linear(normalise="minmax"),
+    Linear({"latent": 3.0}, "none"), Adaptive(), Adaptive({"dense": 2.0}, least=0.0),
+]  # fmt: skip
+
+
+class Corpus:
+    """Random scores of every document in three legs; words and latent match some documents, dense scores most."""
+
+    names = ("words", "latent", "dense")
+
+    def __init__(self, seed: int, n: int, ties: bool = False) -> None:
+        rng = np.random.default_rng(seed)
+        words = np.where(rng.random(n) < rng.uniform(0, 1), rng.gamma(2.0, 2.0, n), 0.0)
+        latent = np.where(rng.random(n) < 0.8, rng.gamma(3.0, 2.0, n), 0.0)
+        dense = rng.uniform(-0.3, 0.9, n)
+        self.scores = np.stack([words, latent, dense], axis=1)
+        if ties:
+            self.scores = np.rint(self.scores * 2) / 2
+        self.scores[rng.random(n) < 0.1, 2] = np.nan
+        self.coverage = float(rng.random())
+        self.n = n
+
+    def leg(self, i: int, depth: int) -> LegList:
+        column = self.scores[:, i]
+        able = ~np.isnan(column) & ((column > 0) if i < 2 else True)
+        docs = np.flatnonzero(able)
+        docs = docs[np.lexsort((docs, -column[docs]))][:depth]
+        n_scored = self.n if i < 2 else int(able.sum())
+        coverage = self.coverage if i == 0 else None
+        return LegList(self.names[i], docs, column[docs], n_scored, coverage=coverage)
+
+    def candidates(self, depth: int) -> Candidates:
+        return gather([self.leg(i, depth) for i in range(3)], lambda i, docs: self.scores[docs, i])
+
+    def search(self, method: Method, k: int) -> Any:
+        return method.fuse(self.candidates(method.depth(k))).top(k)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 400), st.sampled_from(METHODS), st.booleans())
+def test_k_changes_no_score(seed: int, n: int, method: Method, ties: bool) -> None:
+    corpus = Corpus(seed, n, ties)
+    deep = corpus.search(method, 2 * n + 500)
+    known = dict(zip(deep.docs.tolist(), deep.scores.tolist(), strict=True))
+    first = corpus.search(method, 1)
+    for k in (1, 7, POOL):  # below the population's size the ranking itself is a prefix
+        found = corpus.search(method, k)
+        assert [known[d] for d in found.docs.tolist()] == found.scores.tolist()
+        assert found.docs[:1].tolist() == first.docs.tolist()
+    assert len(deep) == sum(bool(s[0] > 0 or s[1] > 0 or not np.isnan(s[2])) for s in corpus.scores)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 300), st.sampled_from(METHODS))
+def test_shares_add_up_to_the_bit_and_order_is_total(seed: int, n: int, method: Method) -> None:
+    corpus = Corpus(seed, n, ties=True)
+    fused = corpus.search(method, 50)
+    for row in range(len(fused)):
+        total = 0.0
+        for share in fused.shares[row]:
+            total += float(share)
+        assert total == fused.scores[row]
+    np.testing.assert_array_equal(fused.shares, fused.normalised * fused.weights)
+    assert np.all(np.diff(fused.scores) <= 0)
+    if not isinstance(method, RRF):
+        same = np.flatnonzero(np.diff(fused.scores) == 0)
+        assert np.all(fused.docs[same] < fused.docs[same + 1])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10_000), st.integers(150, 600), st.sampled_from(METHODS))
+def test_proved_hits_are_those_of_a_search_over_everything(seed: int, n: int, method: Method) -> None:
+    corpus = Corpus(seed, n)
+    some, every = corpus.search(method, 40), corpus.search(method, 10 * n)
+    assert some.docs[: some.proved].tolist() == every.docs[: some.proved].tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.permutations([0, 1, 2]))
+def test_the_order_of_legs_changes_no_ranking(seed: int, order: Sequence[int]) -> None:
+    corpus = Corpus(seed, 200)
+    one = Adaptive().fuse(corpus.candidates(POOL))
+    two = Adaptive().fuse(gather([corpus.leg(i, POOL) for i in order], lambda i, docs: corpus.scores[docs, order[i]]))
+    np.testing.assert_allclose(np.sort(one.scores), np.sort(two.scores), rtol=1e-12, atol=1e-12)
+    assert one.docs[:5].tolist() == two.docs[:5].tolist()
+
+
+def lists(*rows: tuple[str, list[int], list[float], int]) -> list[LegList]:
+    return [LegList(n, np.array(d, np.int64), np.array(s, np.float64), size) for n, d, s, size in rows]
+
+
+def test_whoever_missed_a_list_is_scored_exactly() -> None:
+    asked: list[tuple[int, list[int]]] = []
+
+    def score(i: int, docs: Any) -> Any:
+        asked.append((i, docs.tolist()))
+        return np.array([0.25 + 0.01 * d for d in docs.tolist()])
+
+    found = gather(lists(("a", [5, 2], [3.0, 1.0], 9), ("b", [2, 7], [0.9, 0.8], 9)), score)
+    assert asked == [(0, [7]), (1, [5])]
+    assert found.docs.tolist() == [2, 5, 7]
+    np.testing.assert_allclose(found.scores, [[1.0, 0.9], [3.0, 0.30], [0.32, 0.8]])
+    assert found.ranks.tolist() == [[2, 1], [1, 0], [0, 2]]
+
+
+def test_rrf_known_values() -> None:
+    found = gather(lists(("a", [5, 2], [3.0, 1.0], 9), ("b", [2, 7], [0.9, 0.8], 9)), lambda i, d: np.zeros(len(d)))
+    fused = RRF().fuse(found)
+    assert fused.docs.tolist() == [2, 5, 7]
+    np.testing.assert_allclose(fused.scores, [1 / 62 + 1 / 61, 1 / 61 + 1 / 1061, 1 / 1061 + 1 / 62], rtol=1e-15)
+    heavy = RRF({"b": 10.0}).fuse(found)
+    assert heavy.docs.tolist() == [2, 7, 5]
+    np.testing.assert_allclose(heavy.scores[0], 1 / 62 + 10 / 61)
+
+
+def test_rrf_breaks_ties_by_exact_scores() -> None:
+    """1 and 2 have swapped ranks; the leg where they differ more decides, not the document number."""
+    found = gather(lists(("a", [1, 2], [3.0, 2.9], 5), ("b", [2, 1], [9.0, 1.0], 5)), lambda i, d: np.zeros(len(d)))
+    fused = RRF().fuse(found)
+    assert fused.scores[0] == fused.scores[1]
+    assert fused.docs.tolist() == [2, 1]
+
+
+def test_the_population_holds_documents_that_share_nothing() -> None:
+    leg = lists(("words", [3], [4.0], 1_000))[0]
+    assert population(leg).tolist() == [4.0] + [0.0] * (POOL - 1)
+    numbers = constants(leg, "z")
+    # one match among a hundred: as decided as a leg can be
+    assert (4.0 - numbers["mean"]) / numbers["deviation"] == pytest.approx(np.sqrt(POOL - 1))
+    few = lists(("dense", [3], [0.4], 1))[0]
+    assert population(few).tolist() == [0.4]
+
+
+def test_linear_by_hand() -> None:
+    found = gather(
+        lists(("dense", [0, 1], [0.8, 0.4], 3), ("tfidf", [1], [0.6], 3)),
+        lambda i, d: np.array([[0.8, 0.4, 0.1], [0.0, 0.6, 0.0]])[i][d],
+    )
+    fused = Linear.blend("dense", "tfidf", 0.8).fuse(found)
+    np.testing.assert_allclose(fused.scores, [0.8 * 0.8, 0.8 * 0.4 + 0.2 * 0.6])
+    scaled = Linear(normalise="minmax").fuse(found)  # low and high: dense 0 and 0.8, tfidf 0 and 0.6
+    np.testing.assert_allclose(scaled.scores, [0.5 + 1.0, 1.0 + 0.0])
+    assert scaled.docs.tolist() == [1, 0]
+
+
+def test_a_document_without_a_vector_counts_as_the_last() -> None:
+    found = gather(
+        lists(("words", [0, 1], [2.0, 2.0], 4), ("dense", [1, 2, 3], [0.9, 0.5, 0.1], 3)),
+        lambda i, d: np.array([[2.0, 2.0, 0.0, 0.0], [np.nan, 0.9, 0.5, 0.1]])[i][d],
+    )
+    for kind in ("z", "minmax"):
+        fused = Linear(normalise=kind).fuse(found)  # type: ignore[arg-type]
+        at = fused.docs.tolist()
+        assert fused.normalised[at.index(0), 1] == fused.normalised[at.index(3), 1]
+        assert np.isnan(fused.raw[at.index(0), 1])
+    assert np.isfinite(Linear(normalise="none").fuse(found).scores).all()
+
+
+def test_adaptive_weights_follow_the_query() -> None:
+    def weights(coverage: float | None, words: list[float]) -> list[float]:
+        rows = [
+            LegList("words", np.arange(len(words)), np.array(words), 50, coverage=coverage),
+            LegList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, kind="dense"),
+            LegList("latent", np.arange(2), np.array([5.0, 1.0]), 50),
+        ]
+        return Adaptive().fuse(gather(rows, lambda i, d: np.zeros(len(d)))).weights.tolist()
+
+    assert weights(1.0, [3.0]) == [1.0, 0.5, 1.0]
+    assert weights(0.0, [3.0]) == [0.25, 0.5, 1.0]
+    assert weights(None, [3.0]) == [1.0, 0.5, 1.0]
+    assert weights(0.5, []) == [0.0, 0.5, 1.0]  # found nothing
+    assert weights(0.5, [1.0] * 50) == [0.0, 0.5, 1.0]  # found everything alike
+
+
+@pytest.mark.parametrize(
+    ("words", "weight"), [(None, 0.5), (400.0, 0.5), (50.0, 0.5), (25.0, 1.0), (3.0, 2.0), (0.0, 2.0)]
+)
+def test_vectors_of_short_texts_count_for_more(words: float | None, weight: float) -> None:
+    leg = LegList("dense", np.arange(2), np.array([0.9, 0.1]), 2, mean_words=words)
+    fused = Adaptive().fuse(gather([leg], lambda i, d: np.zeros(len(d))))
+    assert fused.weights.tolist() == [weight]
+    assert fused.about["signals"]["dense"]["mean_words"] == words
+
+
+def test_words_decide_where_one_document_has_all_of_a_rare_query() -> None:
+    """The best document of the words leg is last in the vectors' list, and still comes first."""
+    n = 60
+    words = np.zeros(n)
+    words[41] = 8.0
+    dense = np.linspace(0.6, 0.2, n)
+    dense[41] = 0.1
+    legs = [
+        LegList("words", np.array([41]), np.array([8.0]), n, coverage=1.0),
+        LegList("dense", np.argsort(-dense, kind="stable"), np.sort(dense)[::-1], n),
+    ]
+    fused = Adaptive().fuse(gather(legs, lambda i, d: (words, dense)[i][d]))
+    assert fused.docs[0] == 41
+    assert fused.about["signals"]["words"]["peak"] > fused.about["signals"]["dense"]["peak"]
+
+
+def test_nothing_found_at_all() -> None:
+    empty = lists(("words", [], [], 0), ("dense", [], [], 0))
+    for method in (Linear(), Adaptive(), RRF()):
+        fused = method.fuse(gather(empty, lambda i, d: np.zeros(len(d))))
+        assert len(fused) == 0 and fused.proved == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_settings_travel_as_json(method: Method) -> None:
+    assert method_from_json(method.to_json()) == method
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Linear.blend("a", "b", 1.2), "alpha must lie between 0 and 1, not 1.2"),
+        (lambda: Linear.blend("a", "b", float("nan")), "alpha must lie between 0 and 1"),
+        (lambda: Linear(normalise="softmax"), "unknown normalisation 'softmax'"),  # type: ignore[arg-type]
+        (lambda: Linear({"words": -1.0}), "'words' must be finite and at least 0, not -1.0"),
+        (lambda: Linear({"words": float("nan")}), "must be finite"),
+        (lambda: Linear({"words": "much"}), "must be a number"),  # type: ignore[dict-item]
+        (lambda: Linear({"words": 0.0}), "all weights are 0"),
+        (lambda: RRF(k=-1), "constant k of RRF"),
+        (lambda: RRF(ranks=0), "ranks must be"),
+        (lambda: Adaptive(least=1.5), "least must lie"),
+        (lambda: method_from_json("best"), "unknown fusion method 'best'; one of adaptive, linear, rrf"),
+        (lambda: method_from_json({"method": "rrf", "depth": 3}), "does not have"),
+        (lambda: gather([], lambda i, d: d), "at least one leg"),
+        (lambda: gather(lists(("a", [1], [1.0], 2), ("a", [1], [1.0], 2)), lambda i, d: d), "fused once"),
+        (lambda: gather(lists(("a", [1], [float("nan")], 2)), lambda i, d: d), "NaN"),
+        (lambda: gather(lists(("a", [1, 2], [1.0, 2.0], 2)), lambda i, d: d), "descending"),
+        (lambda: gather(lists(("a", [1, 2], [2.0, 1.0], 1)), lambda i, d: d), "scored 1"),
+        (lambda: gather(lists(("a", [1, 2], [2.0], 3)), lambda i, d: d), "scores"),
+        (
+            lambda: gather(lists(("a", [1], [2.0], 3), ("b", [2], [2.0], 3)), lambda i, d: np.full(len(d), np.inf)),
+            "no usable scores",
+        ),
+        (lambda: Linear({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), lambda i, d: d)), "legs are: a"),
+        (
+            lambda: Adaptive().fuse(
+                gather([LegList("dense", np.arange(1), np.ones(1), 1, mean_words=float("nan"))], lambda i, d: d)
+            ),
+            "words per document",
+        ),
+        (lambda: Adaptive({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), lambda i, d: d)), "legs are: a"),
+    ],
+)
+def test_bad_input(make: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        make()
