@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.encode.conftest import needed
+
 ROOT = Path(__file__).resolve().parent.parent
 SHOWS = {
     "quickstart": ["1. garden", "[Plants] [make] [food]", "4 documents; light of the sun:"],
@@ -18,8 +20,15 @@ SHOWS = {
     "sparse_vectors": ["10,000 documents in", "many:", "even only:"],
     "tune_bm25": ["best of 12 settings: precision 1.00", "TfIdf", "opened with it: ['medium'"],
     "read_only_process": ["reader: generation 2 -> 2", "writer: committed generation 4", "refused: IndexLocked"],
+    "search_by_meaning": ["by words:   []", "by meaning: ['router']", "<- modem", "from the table: ['router']"],
+    "search_pictures": ["with a picture: ['bricks'] of 3", "of 12 x 12", "with words: ['bricks']"],
 }
 """Lines that each example must print."""
+NEEDS = {
+    "search_by_meaning": ["all-minilm-l6-v2"],
+    "search_pictures": ["all-minilm-l6-v2", "efficientnet-lite2"],
+}
+"""Weights without which an example is left out."""
 
 
 def test_every_example_is_here() -> None:
@@ -28,6 +37,8 @@ def test_every_example_is_here() -> None:
 
 @pytest.mark.parametrize("name", SHOWS)
 def test_example(name: str, tmp_path: Path) -> None:
+    for weights in NEEDS.get(name, []):
+        needed(weights, "onnxruntime", "tokenizers", "safetensors", "PIL")
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "src"))
     done = subprocess.run(
         [sys.executable, "-W", "error", str(ROOT / "examples" / f"{name}.py")],

@@ -4,11 +4,19 @@ import importlib.util
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from tests.cli import fake
+from tests.toys import ToyImage, ToyText, toy_vocabulary
 from zipfian.cli import main
+from zipfian.collection.legs import Leg
+from zipfian.collection.legs import default_leg as real_leg
+from zipfian.encode.cache import EncodingCache
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -35,3 +43,49 @@ def zipfian(capsys: pytest.CaptureFixture[str]) -> Command:
         return code, captured.out, captured.err
 
     return command
+
+
+@dataclass
+class Toys:
+    """The encoders that stand in for the real ones, and what they were given."""
+
+    text: ToyText
+    image: ToyImage
+
+
+@pytest.fixture
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toys:
+    """Leg names mean legs of toy encoders; encodings are kept in the test's own folder."""
+    made = Toys(ToyText(str(tmp_path)), ToyImage(str(tmp_path)))
+    sae = toy_vocabulary(tmp_path / "toy-sae")
+
+    def leg(name: str, beside: tuple[str, ...] = ()) -> Leg:
+        if name == "latent":
+            return Leg.latent(sae, encoder=made.text)
+        if name == "visual":
+            return Leg.visual(sae, encoder=made.image)
+        if name in ("dense", "dense-text", "dense-image"):
+            picture = name == "dense-image" or (name == "dense" and "visual" in beside)
+            return Leg.dense(encoder=made.image if picture else made.text)
+        return real_leg(name, beside)
+
+    class OwnCache(EncodingCache):
+        def __init__(self, path: Path | None = None, **options: int) -> None:
+            super().__init__(path or tmp_path / "encodings", **options)
+
+    monkeypatch.setattr("zipfian.collection.legs.default_leg", leg)
+    monkeypatch.setattr("zipfian.collection.facade.EncodingCache", OwnCache)
+    return made
+
+
+def picture(path: Path, *colours: tuple[int, int, int]) -> Path:
+    """A picture of vertical stripes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.zeros((16, 16, 3), np.uint8)
+    for i in range(16):
+        pixels[:, i] = colours[i * len(colours) // 16]
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+RED, GREEN, BLUE, BLACK = (255, 0, 0), (0, 255, 0), (0, 0, 255), (0, 0, 0)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from zipfian.errors import IndexNotFound, InvalidInput
@@ -35,6 +36,7 @@ class Results:
     hits: list[Hit]
     query: str
     generation: int = 1
+    settings: dict[str, Any] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=lambda: {"total": 0.001})
 
     def __iter__(self) -> Iterator[Hit]:
@@ -77,7 +79,7 @@ class Collection:
 
     @classmethod
     def create(cls, path: Path, legs: list[str]) -> Collection:
-        assert legs == ["words"]
+        assert list(legs) == ["words"]
         Path(path).mkdir(parents=True)
         return cls(path, "w")
 
@@ -87,10 +89,14 @@ class Collection:
             raise IndexNotFound(f"{path} holds no collection")
         return cls(path, mode)
 
+    @property
+    def legs(self) -> dict[str, Any]:
+        return {"words": SimpleNamespace(kind="words", source="text", model=None)}
+
     def close(self) -> None:
         self.closed = True
 
-    def add(self, documents: Iterable[dict[str, Any]], existing: str = "error") -> None:
+    def add(self, documents: Iterable[dict[str, Any]], existing: str = "error", skipped: Any = None) -> None:
         assert self.mode == "w"
         for d in documents:
             if existing == "error" and d["id"] in self.documents:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command
-from zipfian.cli import demo
+from tests.cli.conftest import BLACK, BLUE, GREEN, RED, Command, picture
+from zipfian.cli import _demo_data, _demo_texts, demo
+from zipfian.cli._demo_data import GALLERY, QUERY, Package, Picture
 from zipfian.cli._stdlib import stdlib_documents, stdlib_folder
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, WeightsNotFound
 
 
 def test_the_standard_library_has_documentation() -> None:
@@ -42,17 +44,92 @@ def test_broken_and_private_sources_are_left_out(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.usefixtures("collections")
-def test_the_demo_runs_from_end_to_end(tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    library = tmp_path / "library"
-    library.mkdir()
-    for name in ("shlex.py", "subprocess.py", "tempfile.py", "textwrap.py"):
-        (library / name).write_bytes((stdlib_folder() / name).read_bytes())
-    monkeypatch.setattr(demo, "stdlib_folder", lambda: library)
-    code, out, err = zipfian("demo", "--into", tmp_path / "demo.zf")
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A few modules instead of all of them."""
+    folder = tmp_path / "library"
+    folder.mkdir()
+    for name in ("shlex.py", "tempfile.py", "textwrap.py", "difflib.py"):
+        (folder / name).write_bytes((stdlib_folder() / name).read_bytes())
+    monkeypatch.setattr(_demo_texts, "stdlib_folder", lambda: folder)
+    return folder
+
+
+@pytest.fixture
+def pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stripes instead of photographs."""
+    colours = {"red.png": (RED,), "blue.png": (BLUE,), "mixed.png": (GREEN, BLACK), "query.png": (RED, RED, BLACK)}
+
+    def fetch(package: Package, folder: Path, progress: object = None) -> dict[Path, Picture]:
+        names = {"scikit-image": ["red.png", "blue.png"], "scikit-learn": ["mixed.png"]}.get(
+            package.name, ["query.png"]
+        )
+        known = package.pictures[0]
+        return {picture(folder / name, *colours[name]): known for name in names}
+
+    monkeypatch.setattr(_demo_data, "fetch", fetch)
+
+
+@pytest.mark.usefixtures("library", "pictures", "toys")
+def test_the_demo_runs_from_end_to_end(tmp_path: Path, zipfian: Command) -> None:
+    target = tmp_path / "demo"
+    code, out, err = zipfian("demo", "--into", target)
     assert (code, err) == (0, "")
     assert "shlex.split" in out
     assert "**" in out, "matches are marked"
+    assert f"{_demo_texts.MEANING}  -- latent terms" in out
     assert "delete one document and commit" in out
-    assert f"search {tmp_path / 'demo.zf'}" in out.split("What to type next")[1]
-    assert zipfian("search", tmp_path / "demo.zf", "quotes included")[0] == 0
+    assert "Search with a picture: query.png" in out
+    assert "of 3 find the picture they were cut from" in out
+    assert f"drawn, query and hit side by side, one colour for each visual word: {target / 'why-red.png'}" in out
+    assert (target / "why-red.png").stat().st_size > 100
+    assert f"search {target / 'python.zf'}" in out.split("What to type next")[1]
+    assert zipfian("search", target / "python.zf", "quotes included")[0] == 0
+    code, _, err = zipfian("demo", "--into", target)
+    assert code == 1
+    assert "python.zf is there already" in err
+
+
+@pytest.mark.usefixtures("library", "pictures", "toys")
+def test_the_demo_as_json(tmp_path: Path, zipfian: Command) -> None:
+    code, out, err = zipfian("demo", "--into", tmp_path / "demo", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["texts"]["legs"] == ["words", "latent"]
+    assert found["texts"]["check"] is True
+    assert found["pictures"]["by_part"]["pictures"] == 3
+    assert found["pictures"]["by_picture"]["drawn"].endswith(".png")
+    assert all(step["seconds"] >= 0 for step in found["steps"])
+
+
+@pytest.mark.usefixtures("library")
+def test_without_weights_the_demo_shows_words_and_says_so(
+    tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: object, **__: object) -> None:
+        raise WeightsNotFound("all-minilm-l6-v2", "model.safetensors", "53aa", ["hub: cannot be reached"])
+
+    monkeypatch.setattr("zipfian.cli._encoding._is_here", lambda model: False)
+    monkeypatch.setattr("zipfian.encode.weights.get", nothing)
+    code, out, err = zipfian("demo", "--into", tmp_path / "demo")
+    assert code == 0, err
+    assert "words only, without latent terms: all-minilm-l6-v2: no source has model.safetensors" in out
+    assert "search by picture is left out:" in out
+    assert "the demo goes on with words alone" in err
+    assert "shlex.split" in out
+
+
+def test_every_picture_is_pinned_credited_and_named_once() -> None:
+    pictures = [p for package in (*GALLERY, QUERY) for p in package.pictures]
+    assert len({p.name for p in pictures}) == len({p.sha256 for p in pictures}) == len(pictures) == 18
+    assert all(len(p.sha256) == 64 and p.size > 1_000 and p.caption and p.licence for p in pictures)
+    assert {p.licence.partition(" (")[0] for p in pictures} <= {
+        "CC0", "public domain", "CC BY 2.0", "no known copyright restrictions",
+    }  # fmt: skip
+    model = GALLERY[0].model
+    assert {name for name, _ in model.wheels[0].members} == {file.name for file in model.files}
+
+
+def test_the_program_is_called_as_it_was_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["/somewhere/zipfian/__main__.py"])
+    assert demo._program().endswith("-m zipfian")

@@ -32,7 +32,7 @@ def test_a_folder_gives_its_text_files_in_order(tmp_path: Path) -> None:
     write(tmp_path / "a.txt", "A")
     write(tmp_path / "sub" / "c.RST", "C")
     write(tmp_path / "sub" / "d.py", "x = 1")
-    write(tmp_path / "picture.png", b"\x89PNG")
+    write(tmp_path / "paper.pdf", b"%PDF")
     write(tmp_path / ".hidden.txt", "no")
     write(tmp_path / ".git" / "x.txt", "no")
     found = good(list(read(tmp_path)))

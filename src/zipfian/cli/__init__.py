@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "weights": "fetch, list and find the encoders' weights",
     "eval": "measure methods on data with known answers, with significance; one command per published table",
     "tune": "choose scoring or weights on a dataset, k-fold",
+    "train": "train a vocabulary of your own on the token vectors of an encoder",
     "restore": "go back to an older commit when the newest is damaged",
 }
 """Name and one-line help of each subcommand; the module of the same name does the work."""

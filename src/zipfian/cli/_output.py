@@ -13,8 +13,10 @@ import re
 import shutil
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from typing import Any, TextIO, TypeVar
 
@@ -101,6 +103,22 @@ def print_json(value: object) -> None:
 def note(message: str) -> None:
     """A remark for the person at the keyboard, on standard error."""
     print(message, file=sys.stderr)
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Warnings of the library become plain remarks, each once; what Python adds to them helps no user."""
+    said: set[str] = set()
+
+    def say(message: Warning | str, *_: object, **__: object) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            note(f"warning: {printable(str(message))}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.showwarning = say
+        yield
 
 
 def printable(text: str, keep: str = "") -> str:

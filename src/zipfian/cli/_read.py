@@ -27,7 +27,8 @@ from zipfian.errors import IndexNotFound, InvalidInput
 SAMPLE = 1_000
 """Records looked at to judge what a file holds."""
 SAMPLE_TEXTS = 100
-"""Text files opened to judge how long the texts of a folder are."""
+SAMPLE_CHARS = 4_000
+"""Text files opened to judge how long the texts of a folder are, and what is kept of each."""
 
 __all__ = ["Bad", "Document", "Source", "Survey", "open_source", "read"]
 
@@ -43,8 +44,10 @@ class Survey:
     pictures: int
     captions: int
     """Pictures that have a text."""
+    chars: int = 0
+    """Characters of all texts."""
     sample: tuple[str, ...] = ()
-    """Some of the texts."""
+    """The beginnings of some texts."""
     others: str = ""
     """What lies in the folder and is not read, in a few words."""
 
@@ -82,8 +85,9 @@ class Source:
         if len(found.others) > 4:
             others += " and more"
         captions = len(found.captions)
-        items = len(found.texts) + len(found.pictures)
-        return Survey(items, len(found.texts) + captions, len(found.pictures), captions, tuple(sample), others)
+        texts, items = len(found.texts) + captions, len(found.texts) + len(found.pictures)
+        chars = round(sum(map(len, sample)) / len(sample) * texts) if sample else 0
+        return Survey(items, texts, len(found.pictures), captions, chars, _beginnings(sample), others)
 
     def _records(self) -> Survey:
         head = list(itertools.islice(self.read(), SAMPLE))
@@ -94,7 +98,10 @@ class Source:
         pictures = sum(d.image is not None for d in good)
         captions = sum(d.image is not None and bool(d.text) for d in good)
         sample = random.Random(0).sample(texts, min(SAMPLE_TEXTS, len(texts)))
-        return Survey(items, round(len(texts) * scale), round(pictures * scale), round(captions * scale), tuple(sample))
+        return Survey(
+            items, round(len(texts) * scale), round(pictures * scale), round(captions * scale),
+            round(sum(map(len, texts)) * scale), _beginnings(sample),
+        )  # fmt: skip
 
     def _count(self) -> int | None:
         """Records of a long file, where counting lines tells."""
@@ -128,6 +135,10 @@ def open_source(
 def read(path: Path, *, id_field: str | None = None, text_field: str | None = None) -> Iterator[Document | Bad]:
     """The documents of a source in a stable order."""
     return open_source(path, id_field=id_field, text_field=text_field).read()
+
+
+def _beginnings(texts: list[str]) -> tuple[str, ...]:
+    return tuple(text[:SAMPLE_CHARS] for text in texts)
 
 
 def _captions_of(picture: Path) -> tuple[Path, Path]:

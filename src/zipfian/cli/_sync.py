@@ -36,7 +36,7 @@ ADD_DOCUMENTS = 1_000
 ADD_ENCODED = 256
 ADD_PICTURES = 32
 ADD_CHARS = 16 * 1024 * 1024
-ADD_ENCODED_CHARS = 400_000
+ADD_ENCODED_CHARS = 60_000
 """Documents are handed over in pieces of at most so many, and about so many characters; smaller ones where each costs
 an encoder's time, so that progress is seen."""
 

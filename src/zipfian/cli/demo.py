@@ -51,8 +51,8 @@ def _next(report: Report, folder: Path) -> None:
     report.say(f"everything stays in {folder} (remove it when you are done)\n")
     if (folder / "python.zf").exists():
         leg = " --leg latent" if "latent" in report.data["texts"]["legs"] else ""
-        report.say(f'  {zipfian} search {texts} "shrink a file" --highlight{leg}')
-        report.say(f'  {zipfian} explain {texts} "shrink a file" zlib{leg}')
+        report.say(f'  {zipfian} search {texts} "hide a password while it is typed" --highlight{leg}')
+        report.say(f'  {zipfian} explain {texts} "hide a password while it is typed" getpass{leg}')
         report.say(f"""  {zipfian} search {texts} "read a compressed file" --where '{{"kind": "function"}}' --json""")
         report.say(f"  {zipfian} inspect {texts}")
     if (folder / "pictures.zf").exists():

@@ -8,7 +8,7 @@ from pathlib import Path
 from zipfian.cli import _show_patches
 from zipfian.cli._collection import opened
 from zipfian.cli._output import note, print_json
-from zipfian.cli._show import picture_of
+from zipfian.cli._show import picture_of, visual_tree
 from zipfian.cli._tree import tree_lines
 from zipfian.cli.search import add_question, question
 from zipfian.errors import InvalidInput
@@ -34,22 +34,27 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"--out writes a PNG: name a file that ends in .png, not {args.out.name}")
     with opened(args.path) as collection:
         options = question(collection, args)
-        text = None
+        image = options.get("image")
+        text, visual = None, None
         if args.above is None:
             tree = collection.explain(args.query, args.id, **options)
+            visual = visual_tree(collection, args.id, image, tree)
             document = collection.get(args.id)
             text = document.text if document is not None else None
             picture = picture_of(document.metadata) if document is not None else None
             if args.out is not None:
                 if picture is None:
                     raise InvalidInput(f"the document {args.id!r} has no picture to draw on")
-                _show_patches.write(args.out, tree, picture, collection.legs, options.get("image"))
+                _show_patches.write(args.out, visual or tree, picture, collection.legs, image)
         else:
             tree = collection.why(args.query, args.id, args.above, **options)
     if args.json:
-        print_json(tree)
+        print_json(tree if visual is None else {**tree.to_dict(), "visual": visual})
     else:
         print("\n".join(tree_lines(tree, text)))
+        if visual is not None:
+            print("the visual words that made it a candidate:")
+            print("\n".join(tree_lines(visual, text)))
     if args.out is not None:
         note(f"drawn: {args.out}")
     return 0

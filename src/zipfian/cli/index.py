@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zipfian.cli import _encoding, _legs
 from zipfian.cli._arguments import positive
 from zipfian.cli._collection import collection_class, opened
-from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable
+from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
 from zipfian.cli._read import Bad, Source, Survey, open_source
 from zipfian.cli._read_types import PICTURE_SUFFIXES, TEXT_SUFFIXES
 from zipfian.cli._sync import Policy, Sync
@@ -100,7 +100,7 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
             encodes_text=any(leg.model is not None and leg.source == "text" for leg in legs.values()),
             pictures=any(leg.source == "image" for leg in legs.values()),
         )
-        with Progress("indexing", survey.items) as progress:
+        with Progress("indexing", survey.items) as progress, warnings_as_notes():
             sync = Sync(collection, policy, on_bad=lambda bad: _report(bad, progress))
             try:
                 summary = sync.run(source.read(), progress.step)
@@ -165,7 +165,7 @@ def _announce(source: Source, survey: Survey, legs: Any, is_new: bool) -> None:
         note("only what is new or changed is encoded")
         return
     pictures = _some_pictures(source)
-    for work in _encoding.estimate(legs, survey.texts, survey.pictures, survey.sample, pictures):
+    for work in _encoding.estimate(legs, survey, pictures):
         note(str(work))
 
 

@@ -12,12 +12,12 @@ from zipfian.cli import _encoding, _legs
 from zipfian.cli._arguments import json_object, positive
 from zipfian.cli._collection import opened
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json
-from zipfian.cli._show import picture_of, print_hit
+from zipfian.cli._show import picture_of, print_hit, visual_tree
 from zipfian.cli._snippet import matches_of
 from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zipfian.collection import Collection, Results
+    from zipfian.collection import Collection, Hit, Results
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,8 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     """Arguments of every command that asks something."""
     parser.add_argument("--image", type=Path, metavar="FILE", help="a picture to search with")
     parser.add_argument("--leg", metavar="NAME", help="search this leg only, e.g. words, latent, visual, dense")
-    parser.add_argument("--method", metavar="NAME", help="how legs are put together, or a preset")
+    parser.add_argument("--method", metavar="NAME", help="hybrid (default), rrf, linear, fusion, two-stage, tfidf, ...")
+    parser.add_argument("--preset", metavar="NAME", help="latency-first, balanced or accuracy-first")
     parser.add_argument(
         "--query",
         dest="query_mode",
@@ -60,17 +61,27 @@ def run(args: argparse.Namespace) -> int:
             print_json(as_json(args.query, results, args.highlight, args.image))
             return 0
         for hit in results:
-            explained = args.highlight or picture_of(hit.metadata) is not None
-            print_hit(hit, results.explain(hit) if explained else None)
+            show(collection, results, hit, args.highlight, options.get("image"))
         count = len(list(results))
         found = f"{count} hit{'s' * (count != 1)}" if count else "no document shares a term with the query"
-        note(paint(f"{found} ({human_seconds(seconds)}, {len(collection):,} documents)", DIM))
+        encoding = results.timings.get("encode", 0.0)
+        encoder = f", the encoder {human_seconds(encoding)} of it" if encoding > seconds / 10 else ""
+        note(paint(f"{found} ({human_seconds(seconds)}{encoder}; {len(collection):,} documents)", DIM))
     return 0
+
+
+def show(collection: Collection, results: Results, hit: Hit, highlight: bool = True, image: str | None = None) -> None:
+    """Print a hit: a picture always with its reasons, a text when they are asked for."""
+    if picture_of(hit.metadata) is None:
+        print_hit(hit, results.explain(hit) if highlight else None)
+        return
+    tree = results.explain(hit)
+    print_hit(hit, tree, visual_tree(collection, hit.id, image, tree))
 
 
 def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]:
     """The options of a search as typed, checked against what the collection can do; missing weights are fetched."""
-    given = {"leg": args.leg, "method": args.method, "query": args.query_mode}
+    given = {"leg": args.leg, "method": args.method, "preset": args.preset, "query": args.query_mode}
     options = {name: value for name, value in given.items() if value is not None}
     if args.query is None and args.image is None:
         raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
@@ -117,6 +128,8 @@ def as_json(query: str | None, results: Results, highlight: bool, image: Path | 
             "id": hit.id,
             "score": hit.score,
             "legs": hit.legs,
+            "first_rank": getattr(hit, "first_rank", hit.rank),
+            "exact_match": getattr(hit, "exact_match", False),
             "metadata": hit.metadata,
             "text": hit.text,
         }

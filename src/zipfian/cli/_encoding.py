@@ -1,0 +1,175 @@
+"""Before encoders start: their weights are fetched with a bar, and what the work will come to is said."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zipfian.cli._output import Progress, human_bytes, human_seconds, note
+from zipfian.cli._read import SAMPLE_CHARS, Survey
+from zipfian.errors import WeightsNotFound, ZipfianError
+
+if TYPE_CHECKING:
+    from zipfian.collection import Leg
+    from zipfian.encode.cached import Estimate
+    from zipfian.encode.models import Model
+
+PROBE_TEXTS = 24
+PROBE_PICTURES = 4
+"""Items encoded to learn how fast this machine is."""
+SMALL_TOKENS = 20_000
+SMALL_PICTURES = 20
+"""Less than this takes seconds anyway."""
+SMALL_SHARE = 0.01
+
+ADVICE = (
+    "without a network: copy the weights here and run 'zipfian weights get --from DIR'; words need none: --legs words"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one encoder has to do."""
+
+    what: str
+    amount: Estimate
+    known: float
+    """Share that the cache has from before."""
+    seconds: float | None
+    """For the rest; None: too little to be worth measuring."""
+
+    def __str__(self) -> str:
+        items, unit = self.amount.items, "patches" if self.what == "picture" else "tokens"
+        took = "seconds" if self.seconds is None else f"about {human_seconds(self.seconds)}"
+        amount = f"{items:,} {self.what}{'s' * (items != 1)}, about {self.amount.tokens:,} {unit}"
+        if self.known >= SMALL_SHARE:
+            amount += f", {100 * self.known:.0f} % of them in the cache from before"
+        return f"encoding {amount}: {took}; the cache keeps about {human_bytes(self.amount.bytes)}"
+
+
+def fetch_weights(legs: Iterable[Leg], advice: str = ADVICE) -> None:
+    """Get the weights that the legs' encoders need and the cache has not; the first time takes a while."""
+    from zipfian.encode import weights
+
+    for model in _models(legs):
+        if _is_here(model):
+            continue
+        size = sum(file.size for file in model.files)
+        note(f"fetching the weights of {model.name} once, {human_bytes(size)} ...")
+        with Progress(f"fetching {model.name}, byte") as bar:
+
+            def step(done: int, total: int, bar: Progress = bar) -> None:
+                bar.total = total
+                bar.step(done - bar.done)
+
+            try:
+                weights.get(model, progress=step)
+            except WeightsNotFound:
+                note(advice)
+                raise
+
+
+def _models(legs: Iterable[Leg]) -> list[Model]:
+    from zipfian.encode import models
+
+    known = {"text": models.MINILM, "image": models.EFFICIENTNET_LITE2}
+    names = dict.fromkeys(leg.model.encoder.name for leg in legs if leg.model is not None)
+    return [known[name] for name in names if name in known]
+
+
+def _is_here(model: Model) -> bool:
+    """By name only: the encoder compares every hash when it loads them."""
+    from zipfian.encode import converted, models, weights
+
+    if model is models.EFFICIENTNET_LITE2 and converted.path().is_file():
+        return True
+    return all(weights.path_of(model, file).is_file() for file in model.files)
+
+
+def estimate(legs: Mapping[str, Leg], survey: Survey, some_pictures: Sequence[str] = ()) -> list[Work]:
+    """What each encoder will have to do, judged by a sample; a few items are encoded to learn the speed."""
+    by_encoder: dict[str, list[Leg]] = {}
+    for leg in legs.values():
+        if leg.model is not None:
+            by_encoder.setdefault(leg.model.encoder.fingerprint, []).append(leg)
+    out: list[Work] = []
+    for group in by_encoder.values():
+        if group[0].source == "text" and survey.sample:
+            out.append(_work(group, "text", survey.texts, survey.sample, survey.chars))
+        elif group[0].source == "image" and survey.pictures and some_pictures:
+            out.append(_work(group, "picture", survey.pictures, some_pictures, 0))
+    return out
+
+
+def _work(legs: Sequence[Leg], what: str, items: int, sample: Sequence[str], chars: int) -> Work:
+    from zipfian.encode.cached import ENTRY_BYTES, Estimate
+
+    model = legs[0].model
+    if model is None:
+        raise ZipfianError("a leg without an encoder has nothing to encode")
+    encoder = model.load_encoder()
+    counted = sum(encoder.count_tokens(sample))
+    tokens = counted * chars // max(1, sum(map(len, sample))) if what == "text" else counted * items // len(sample)
+    per_token = sum(_bytes_per_token(leg) for leg in legs)
+    whole = Estimate(items, tokens, tokens * per_token + items * (ENTRY_BYTES + 4 * encoder.pooled_dim))
+    known = _known(legs, encoder, [item for item in sample if what == "picture" or len(item) < SAMPLE_CHARS])
+    rest = round(tokens * (1 - known))
+    large = items * (1 - known) > SMALL_PICTURES if what == "picture" else rest > SMALL_TOKENS
+    return Work(what, whole, known, _seconds(legs, encoder, sample, rest) if large else None)
+
+
+def _known(legs: Sequence[Leg], encoder: Any, sample: Sequence[str]) -> float:
+    """The share of a sample that the user's cache has for all of these legs."""
+    from zipfian.collection.encoding import POOLED
+    from zipfian.encode.cache import EncodingCache, content_hash
+
+    cache = EncodingCache()
+    forms = {
+        POOLED if leg.kind == "dense" else leg.model.load_vocabulary().compact_form
+        for leg in legs
+        if leg.model is not None
+    }
+    found = 0
+    for item in sample:
+        try:
+            content = content_hash(item, encoder.kind)
+        except OSError:
+            continue
+        found += all(cache.get(f"{encoder.fingerprint}\n{form}", content) is not None for form in forms)
+    return found / len(sample) if sample else 0.0
+
+
+def _bytes_per_token(leg: Leg) -> int:
+    """Of the cache: the strongest activations as 16-bit ids and 32-bit values, and the place."""
+    if leg.kind not in ("latent", "visual"):
+        return 0
+    from zipfian.vocabulary.sae import COMPACT_K
+
+    return 6 * COMPACT_K + 8
+
+
+def _seconds(legs: Sequence[Leg], encoder: Any, sample: Sequence[Any], tokens: int) -> float | None:
+    """How long so many tokens take here, by the clock; unreadable items of the sample do not count."""
+    from zipfian.encode.session import side_by_side
+
+    few = PROBE_PICTURES if encoder.kind == "image" else PROBE_TEXTS
+    chosen = random.Random(1).sample(list(sample), min(few, len(sample)))
+    vocabularies = [leg.model.load_vocabulary() for leg in legs if leg.model is not None and leg.kind != "dense"]
+    threads = getattr(encoder, "threads", 1)
+
+    def read(outcome: Any) -> int:
+        if isinstance(outcome, ZipfianError | OSError):
+            return 0
+        for vocabulary in vocabularies:
+            vocabulary.compact(outcome)
+        return len(outcome.vectors)
+
+    seconds, done = 0.0, 0
+    for part in (chosen[:1], chosen):  # the first pass loads weights and kernels; the second is the one that counts
+        start = time.perf_counter()
+        done = sum(side_by_side(read, encoder.try_documents(part), threads))
+        seconds = time.perf_counter() - start
+    return seconds / done * tokens if done else None

@@ -1,0 +1,177 @@
+"""Part of `zipfian inspect`: terms of one leg of a collection, with their strongest places."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zipfian.cli._collection import opened
+from zipfian.cli._inspect_page import DEFAULT_TERMS, Example, Page, about, list_lines, page_lines
+from zipfian.cli._inspect_vocabulary import term_number
+from zipfian.cli._output import note, print_json
+from zipfian.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from zipfian.collection import Collection
+    from zipfian.collection.legs import Leg
+    from zipfian.retrieve.statistics import LegStatistics
+
+EXAMPLES = 5
+PATCHES = 4
+"""Patches of one picture that are cut out."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it."""
+    with opened(Path(args.path)) as collection:
+        name = _leg_name(collection, args.leg)
+        if args.term is not None:
+            return _term(args, collection, name)
+        return _list(args, collection, name)
+
+
+def _leg_name(collection: Collection, wanted: str | None) -> str:
+    legs = {name: leg for name, leg in collection.legs.items() if leg.has_postings}
+    if wanted is None and len(legs) == 1:
+        return next(iter(legs))
+    if wanted is None or wanted not in legs:
+        given = "no leg was named" if wanted is None else f"there is no leg {wanted!r} with terms"
+        raise InvalidInput(f"{given}: use --leg {' or --leg '.join(legs) or '(none here)'}")
+    return wanted
+
+
+def _statistics(collection: Collection, name: str) -> LegStatistics:
+    return collection._reading().searcher(name).statistics()
+
+
+# ---------------------------------------------------------------------- one term
+
+
+def _term(args: argparse.Namespace, collection: Collection, name: str) -> int:
+    leg = collection.legs[name]
+    page = _page(args, collection, name, leg)
+    if args.html is not None:
+        from zipfian.cli._inspect_html import write_page
+
+        note(f"page written to {write_page(page, args.html)}")
+    if args.json:
+        print_json(page.to_dict())
+    else:
+        print("\n".join(page_lines(page)))
+    return 0
+
+
+def _page(args: argparse.Namespace, collection: Collection, name: str, leg: Leg) -> Page:
+    statistics = _statistics(collection, name)
+    term = _chosen(args.term, leg)
+    df = statistics.df(term)
+    from zipfian.evaluate.zipf import smoothed_idf
+
+    rest: dict[str, Any] = {
+        "of": f"leg {name} of {args.path}",
+        "df": df,
+        "documents": statistics.n_live,
+        "idf": float(smoothed_idf([df], statistics.n_live)[0]) if statistics.n_live else None,
+        "examples": _examples(args, collection, leg, statistics, term),
+    }
+    if leg.model is not None and isinstance(term, int):
+        return about(leg.model.load_vocabulary(), term, **rest)
+    return Page(term=term, label=str(term), **rest)
+
+
+def _chosen(given: str, leg: Leg) -> str | int:
+    if leg.kind != "words":
+        return term_number(given, leg.n_terms)
+    terms = leg.vocabulary.terms(given)
+    if len(set(terms)) != 1:
+        raise InvalidInput(f"--term of a leg of words is one word, not {given!r}")
+    return terms[0]
+
+
+def _examples(
+    args: argparse.Namespace, collection: Collection, leg: Leg, statistics: LegStatistics, term: str | int
+) -> Sequence[Example]:
+    """The documents in which the term weighs most, and where it is in them."""
+    import numpy as np
+
+    from zipfian.collection.evidence import places
+
+    count = EXAMPLES if args.limit is None else args.limit
+    docs, weights = statistics.postings(term)
+    best = np.lexsort((docs, -weights))[:count]
+    view = collection._reading()
+    out = []
+    for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
+        document = view.document(number)
+        found, problem = places(leg, document, [term], {term: weight})
+        where = found.get(term, [])
+        patches, files = _patches(args, document.metadata.get("image"), where, term, document.id)
+        shown = document.text if leg.source == "text" else None
+        out.append(Example(document.id, weight, shown, where, problem, patches, files))
+    return out
+
+
+def _patches(
+    args: argparse.Namespace, picture: Any, where: Sequence[Any], term: str | int, doc_id: str
+) -> tuple[Sequence[bytes], Sequence[str]]:
+    """Cut-outs of the strongest patches, where somebody wants to see them."""
+    cells = [place for place in where if "row" in place][:PATCHES]
+    if not cells or not isinstance(picture, str) or (args.out is None and args.html is None):
+        return (), ()
+    from zipfian.explain import patches as drawing
+
+    image = drawing.load(picture)
+    grid = (cells[0]["rows"], cells[0]["columns"])
+    cut = [drawing.png(drawing.crop_patch(image, grid, (c["row"], c["column"]))) for c in cells]
+    if args.out is None:
+        return cut, ()
+    args.out.mkdir(parents=True, exist_ok=True)
+    files = []
+    for number, data in enumerate(cut, start=1):
+        file = args.out / f"term-{term}-{_UNSAFE.sub('_', doc_id)[-60:]}-{number}.png"
+        file.write_bytes(data)
+        files.append(str(file))
+    return cut, files
+
+
+# ---------------------------------------------------------------------- many terms
+
+
+def _list(args: argparse.Namespace, collection: Collection, name: str) -> int:
+    from zipfian.evaluate.zipf import smoothed_idf
+
+    leg = collection.legs[name]
+    statistics = _statistics(collection, name)
+    terms, df = statistics.vocabulary
+    vocabulary = None if leg.model is None else leg.model.load_vocabulary()
+    labels = None if vocabulary is None else vocabulary.label_table
+    order = sorted(range(len(terms)), key=lambda i: (-int(df[i]), i))
+    if args.find is not None:
+        if leg.kind == "words":
+            beginnings = tuple(leg.vocabulary.terms(args.find))
+            order = [i for i in order if beginnings and str(terms[i]).startswith(beginnings)]
+        elif labels is None:
+            raise InvalidInput(f"the vocabulary of leg {name} has no labels to search: list it with --terms")
+        else:
+            place = {term: i for i, term in enumerate(terms)}
+            order = [place[term] for term in labels.find(args.find) if term in place]
+    limit = DEFAULT_TERMS if args.limit is None else args.limit or len(order)
+    rows = []
+    for i in order[:limit]:
+        term, label, kind = terms[i], None, None
+        if vocabulary is not None and isinstance(term, int):
+            label, kind = vocabulary.label(term), None if labels is None else labels.kind(term)
+        idf = float(smoothed_idf([int(df[i])], statistics.n_live)[0])
+        rows.append({"term": term, "kind": kind, "df": int(df[i]), "idf": idf, "label": label})
+    if args.json:
+        print_json({"of": f"leg {name} of {args.path}", "found": len(order), "terms": rows})
+        return 0
+    print("\n".join(list_lines(rows)))
+    if len(order) > limit:
+        note(f"{len(order) - limit:,} more; --limit 0 shows all")
+    return 0

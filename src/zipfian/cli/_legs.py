@@ -1,0 +1,75 @@
+"""Which legs a new collection gets when nobody says: judged by what the source holds and what is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from zipfian.cli._read import Survey
+from zipfian.errors import InvalidInput, MissingExtra
+
+NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image")
+"""Legs that a name alone means; also written in `collection.legs`, which must not be loaded for `--help`."""
+
+TEXT_MODULES = ("onnxruntime", "tokenizers", "safetensors")
+IMAGE_MODULES = ("onnxruntime", "PIL", "safetensors")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Legs and the reason for them, in one line."""
+
+    legs: tuple[str, ...]
+    why: str
+
+    def __str__(self) -> str:
+        return f"legs: {', '.join(self.legs)} ({self.why})"
+
+
+def installed(modules: Iterable[str]) -> bool:
+    """Whether all of an extra's packages are there; none is loaded."""
+    return all(importlib.util.find_spec(module) is not None for module in modules)
+
+
+def choose(survey: Survey) -> Choice:
+    """The legs for a source.
+
+    Texts: words, latent, dense. Pictures: visual, dense, and words, latent where there are captions. Both kinds: all
+    of them, with a dense leg for each kind. Without the packages that encode texts, words alone, and that is said;
+    pictures without captions cannot be searched without theirs, and that is an error.
+    """
+    plain_texts = survey.texts - survey.captions
+    text, image = installed(TEXT_MODULES), installed(IMAGE_MODULES)
+    parts = [_count(plain_texts, "text")] if plain_texts else []
+    if survey.pictures:
+        captioned = f", {survey.captions:,} with captions" if survey.captions else ", none with a caption"
+        parts.append(_count(survey.pictures, "picture") + captioned)
+    why = " and ".join(parts)
+    if survey.pictures and not image:
+        if not survey.texts:
+            raise MissingExtra("indexing pictures", "image")
+        legs = ["words", "latent"] if text else ["words"]
+        return Choice(tuple(legs), f"{why}; to see the pictures too: pip install 'zipfian[image]'")
+    if survey.texts and not text:
+        missing = "; latent and dense need: pip install 'zipfian[text]'"
+        return Choice(("visual", "dense", "words") if survey.pictures else ("words",), why + missing)
+    if plain_texts and survey.pictures:
+        return Choice(("words", "latent", "dense-text", "visual", "dense-image"), why)
+    if survey.pictures:
+        return Choice(("visual", "dense", *(("words", "latent") if survey.captions else ())), why)
+    return Choice(("words", "latent", "dense"), f"{why}; --legs words is instant and needs no weights")
+
+
+def parse(text: str) -> tuple[str, ...]:
+    """`words,latent` as typed."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    unknown = [name for name in names if name not in NAMES]
+    if unknown or not names:
+        wrong = f"no leg is called {unknown[0]!r}" if unknown else "no leg is named"
+        raise InvalidInput(f"{wrong}; there are: {', '.join(NAMES)}")
+    return names
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"

@@ -1,0 +1,190 @@
+"""Files of records, JSONL, CSV and Parquet: one document each, with a picture where a field names one."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zipfian.cli._read_folder import picture_problem
+from zipfian.cli._read_types import CSV_SUFFIXES, IMAGE_FIELD, JSONL_SUFFIXES, Bad, Document
+from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.limits import MAX_TEXT_CHARS
+
+TEXT_FIELDS = ("text", "caption", "captions")
+"""Tried in this order where no field is named."""
+PARQUET_ROWS = 1_000
+"""Rows in memory at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which field holds what; None: the usual names."""
+
+    id: str | None = None
+    text: str | None = None
+    image: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Names under which the text may be."""
+        return (self.text,) if self.text else TEXT_FIELDS
+
+    @property
+    def picture(self) -> str:
+        """Name under which the picture may be."""
+        return self.image or IMAGE_FIELD
+
+
+def read_records(path: Path, fields: Fields) -> Iterator[Document | Bad]:
+    """The documents of a file of records."""
+    suffix = path.suffix.lower()
+    if suffix in JSONL_SUFFIXES:
+        return _read_jsonl(path, fields)
+    return _read_csv(path, fields) if suffix in CSV_SUFFIXES else _read_parquet(path, fields)
+
+
+def _read_jsonl(path: Path, fields: Fields) -> Iterator[Document | Bad]:
+    """One JSON object per line; a `metadata` object is taken as it is, other fields are added to it."""
+    with path.open("rb") as lines:
+        for number, raw in enumerate(lines, 1):
+            where = f"{path}:{number}"
+            if not raw.strip():
+                continue
+            try:
+                record = json.loads(raw.decode("utf-8-sig"))
+            except UnicodeDecodeError as error:
+                yield Bad(where, f"not UTF-8 (byte {error.start:,} of the line)")
+                continue
+            except (ValueError, RecursionError) as error:
+                yield Bad(where, f"not JSON ({error})")
+                continue
+            if not isinstance(record, dict):
+                yield Bad(where, f"a JSON object was expected, not {type(record).__name__}")
+                continue
+            inner = record.pop("metadata", None)
+            if inner is not None and not isinstance(inner, dict):
+                yield Bad(where, f"'metadata' must be an object, not {type(inner).__name__}")
+                continue
+            yield from_record({**(inner or {}), **record}, path, number, fields)
+
+
+def _read_csv(path: Path, fields: Fields) -> Iterator[Document | Bad]:
+    """A header line, then one document per row; every other column is metadata, as text."""
+    dialect = "excel-tab" if path.suffix.lower() == ".tsv" else "excel"
+    csv.field_size_limit(MAX_TEXT_CHARS)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.DictReader(lines, dialect=dialect, restkey="", strict=True)
+            columns = list(rows.fieldnames or [])
+            check_columns(path, columns, fields)
+            for row in rows:
+                if "" in row or None in row.values():
+                    where = f"{path}:{rows.line_num}"
+                    yield Bad(where, f"{len(columns)} columns were expected, this row has more or fewer")
+                    continue
+                yield from_record(row, path, rows.line_num, fields)
+    except UnicodeDecodeError as error:
+        # The decoder works in blocks, so the row is not known, and nothing after it can be trusted.
+        yield Bad(str(path), f"not UTF-8 ({error.reason}); the rows from there on were not read")
+    except csv.Error as error:
+        yield Bad(f"{path}:{rows.line_num}", f"not CSV ({error}); the rows from there on were not read")
+
+
+def _read_parquet(path: Path, fields: Fields) -> Iterator[Document | Bad]:
+    """One document per row; columns of numbers, dates and lists keep their types as metadata."""
+    parquet = _pyarrow()
+    import pyarrow
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            check_columns(path, list(file.schema_arrow.names), fields)
+            number = 0
+            for batch in file.iter_batches(batch_size=PARQUET_ROWS):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield from_record(row, path, number, fields)
+    except pyarrow.ArrowException as error:
+        yield Bad(str(path), f"not Parquet, or damaged ({error}); the rows from there on were not read")
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtra("reading Parquet", "parquet") from error
+    return pyarrow.parquet
+
+
+def check_columns(path: Path, columns: list[str], fields: Fields) -> None:
+    """A table that has no column to search is refused at once."""
+    if any(name in columns for name in (*fields.texts, fields.picture)):
+        return
+    found = ", ".join(columns) or "nothing"
+    wanted = " or ".join(map(repr, (*fields.texts, fields.picture)))
+    raise InvalidInput(f"{path}: no column {wanted} (found: {found}); name one with --text-field or --image-field")
+
+
+def from_record(record: Mapping[str, Any], path: Path, number: int, fields: Fields) -> Document | Bad:
+    """A record as a document; a title is part of the text, so that it can be found."""
+    where = f"{path}:{number}"
+    rest = {key: value for key, value in record.items() if value is not None}
+    names = [fields.id] if fields.id else ["id", "_id"]
+    key = next((name for name in names if name in rest), None)
+    if key is None and fields.id:
+        return Bad(where, f"no field {fields.id!r} for the id")
+    image = _image(rest, path, fields)
+    raw_id = rest.pop(key) if key else _fallback_id(record, path, number, fields)
+    if isinstance(raw_id, bool) or not isinstance(raw_id, str | int):
+        return Bad(where, f"the id must be text or a whole number, not {type(raw_id).__name__}")
+    doc_id = str(raw_id)
+    if isinstance(image, Bad):
+        return Bad(where, image.problem, doc_id)
+    text = _text(rest, fields)
+    if text is None and image is None:
+        if fields.text or "text" in rest:
+            return Bad(where, f"no text in field {fields.text or 'text'!r}; name the field with --text-field", doc_id)
+        return Bad(where, "no text in field 'text' or 'caption', and no 'image'; name one with --text-field", doc_id)
+    title = rest.get("title")
+    if text is not None and isinstance(title, str) and title.strip():
+        text = f"{title}\n\n{text}"
+    if text is not None and len(text) > MAX_TEXT_CHARS:
+        return Bad(where, f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
+    if image is not None:
+        rest[IMAGE_FIELD] = image
+    return Document(doc_id, text, rest, where, image)
+
+
+def _text(rest: dict[str, Any], fields: Fields) -> str | None:
+    """The text, taken out of the record; several captions are one text, a line each."""
+    for name in fields.texts:
+        value = rest.get(name)
+        if isinstance(value, str):
+            return str(rest.pop(name))
+        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+            return "\n".join(rest.pop(name))
+    return None
+
+
+def _image(rest: dict[str, Any], path: Path, fields: Fields) -> str | Bad | None:
+    """The absolute path of the record's picture; relative ones start at the folder of the file."""
+    value = rest.pop(fields.picture, None)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        return Bad("", f"field {fields.picture!r} must be the path of a picture, not {type(value).__name__}")
+    if "://" in value:
+        return Bad("", f"{value}: a picture is read from a file; download it first and give its path")
+    full = os.path.abspath(path.parent / value)
+    problem = picture_problem(Path(full))
+    return Bad("", f"{full}: {problem}") if problem else full
+
+
+def _fallback_id(record: Mapping[str, Any], path: Path, number: int, fields: Fields) -> str:
+    """A picture's path names its record for good; else the place in the file has to."""
+    value = record.get(fields.picture)
+    return value if isinstance(value, str) and value else f"{path.name}:{number}"

@@ -1,0 +1,136 @@
+"""A hit for a person: its place in each leg, and the strongest reasons why it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zipfian.cli._output import BOLD, DIM, paint, printable, width
+from zipfian.cli._read_types import IMAGE_FIELD
+from zipfian.cli._snippet import Match, matches_of, snippet
+from zipfian.types import Explanation
+
+if TYPE_CHECKING:
+    from zipfian.collection import Collection, Hit
+
+REASONS = 3
+"""Terms named for a hit; `explain` has them all."""
+INDENT = " " * 15
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A term, what it brought, and where it was found."""
+
+    label: str
+    value: float
+    leg: str
+    places: tuple[Mapping[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        where = f" {position(self.places[0])}" if self.places and "row" in self.places[0] else ""
+        return f"{self.label}{where}"
+
+
+def reasons_of(tree: Explanation) -> list[Reason]:
+    """The parts that brought anything, most first; a leg without terms is a part itself."""
+    return sorted(_leaves(tree, ""), key=lambda reason: -reason.value)
+
+
+def _leaves(node: Explanation, leg: str) -> Iterator[Reason]:
+    if node.parts:
+        name = node.label.partition(":")[0]
+        for part in node.parts:
+            yield from _leaves(part, leg if part.parts else name)
+    elif node.value > 0:
+        name, colon, what = node.label.partition(": ")
+        if node.label == "cosine" or (colon and what == "cosine"):  # of whole vectors: nothing below it
+            yield Reason(
+                f"alike as a whole (cosine {node.details.get('signal', node.value):.3f})",
+                node.value,
+                name if colon else "",
+            )
+        else:
+            yield Reason(node.label, node.value, leg, tuple(node.evidence))
+
+
+def position(place: Mapping[str, Any]) -> str:
+    """Where a patch is, in words: (top left), (middle) and so on."""
+    row, column, rows, columns = (int(place[key]) for key in ("row", "column", "rows", "columns"))
+    down = ("top", "middle", "bottom")[min(2, 3 * row // max(1, rows))]
+    across = ("left", "centre", "right")[min(2, 3 * column // max(1, columns))]
+    spot = "middle" if (down, across) == ("middle", "centre") else f"{down} {across}"
+    return f"({spot}: row {row + 1}, column {column + 1} of {rows} x {columns})"
+
+
+def picture_of(metadata: Mapping[str, Any]) -> str | None:
+    """The path of a document's picture."""
+    found = metadata.get(IMAGE_FIELD)
+    return found if isinstance(found, str) else None
+
+
+def legs_line(hit: Hit) -> str:
+    """`words 1st +0.62, latent 4th +0.38`: each leg's rank and what it brought; nothing where one leg did it all."""
+    if len(hit.legs) < 2:
+        return ""
+    parts = []
+    for name, seen in hit.legs.items():
+        parts.append(f"{name} {ordinal(seen.rank) if seen.rank else '-'} {seen.share:+.3f}")
+    moved = f"; {ordinal(hit.first_rank)} before reranking" if hit.first_rank != hit.rank else ""
+    return ", ".join(parts) + moved
+
+
+def ordinal(n: int) -> str:
+    """1st, 2nd, 3rd, 11th."""
+    ending = "th" if 10 <= n % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{ending}"
+
+
+def has_patches(tree: Explanation) -> bool:
+    """Whether the tree says where in a picture anything was found."""
+    return any("row" in place for place in tree.evidence) or any(map(has_patches, tree.parts))
+
+
+def visual_tree(collection: Collection, doc_id: str, image: str | None, tree: Explanation) -> Explanation | None:
+    """What the leg of visual words says where the tree itself is only about whole vectors, as after reranking."""
+    if image is None or has_patches(tree):
+        return None
+    name = next((name for name, leg in collection.legs.items() if leg.kind == "visual"), None)
+    return None if name is None else collection.explain(None, doc_id, image=image, leg=name)
+
+
+def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = None) -> None:
+    """Rank, score and id, each leg's view, a passage or the picture, and why; marked where a tree is given.
+
+    `visual` are the visual words of a picture that was ordered by whole vectors in the end.
+    """
+    print(f"{hit.rank:>3}  {hit.score:8.4f}  {paint(printable(hit.id), BOLD)}")
+    seen = legs_line(hit)
+    if seen:
+        print(INDENT + paint(seen, DIM))
+    picture = picture_of(hit.metadata)
+    if picture is not None:
+        print(INDENT + printable(picture))
+    text = hit.text or ""
+    if text.strip():
+        matches: Sequence[Match] = () if tree is None else matches_of(tree)
+        print(INDENT + snippet(text, matches, (width() - 20) * (1 if tree is None else 2)))
+    if tree is not None:
+        why = why_line(tree, len(hit.legs) > 1, visual)
+        if why and (picture is not None or _says_more(tree)):
+            print(INDENT + paint(why, DIM))
+
+
+def why_line(tree: Explanation, name_legs: bool = False, visual: Explanation | None = None) -> str:
+    """The strongest reasons in one line."""
+    found = reasons_of(tree)[:REASONS]
+    if visual is not None:
+        found = found[:1] + reasons_of(visual)[: REASONS - 1]
+    shown = [f"{reason} [{reason.leg}]" if name_legs and reason.leg else str(reason) for reason in found]
+    return printable("why: " + "; ".join(shown)) if shown else ""
+
+
+def _says_more(tree: Explanation) -> bool:
+    """Whether the reasons are more than the words that are marked in the passage."""
+    return any(reason.leg not in ("words", "") or not reason.places for reason in reasons_of(tree)[:REASONS])

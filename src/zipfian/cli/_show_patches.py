@@ -1,0 +1,114 @@
+"""Why a picture was found, drawn on it: the patches that fired the strongest terms, beside those of the query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zipfian.encode.folder import replacing
+from zipfian.errors import InvalidInput
+from zipfian.types import Explanation
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from zipfian.collection import Leg
+
+TERMS = 5
+"""Terms drawn, each in its own colour; more would cover the picture."""
+PATCHES = 6
+"""Patches of a term at most, and only those at least half as strong as its strongest."""
+FAINT = 0.5
+LINE = 22
+GAP = 12
+LABEL_CHARS = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A term on the picture."""
+
+    term: int | None
+    label: str
+    value: float
+    cells: tuple[tuple[int, int], ...]
+    grid: tuple[int, int]
+
+
+def shown_terms(tree: Explanation) -> list[Shown]:
+    """The terms of a tree that were found in patches, those that brought most first."""
+    found = sorted(_patched(tree), key=lambda shown: -shown.value)
+    return found[:TERMS]
+
+
+def _patched(node: Explanation) -> Iterator[Shown]:
+    for part in node.parts:
+        yield from _patched(part)
+    places = [place for place in node.evidence if "row" in place]
+    if places:
+        strongest = max(float(place.get("strength", 1.0)) for place in places)
+        cells = [
+            (int(place["row"]), int(place["column"]))
+            for place in places
+            if float(place.get("strength", 1.0)) >= FAINT * strongest
+        ]
+        term = node.details.get("term")
+        grid = (int(places[0]["rows"]), int(places[0]["columns"]))
+        yield Shown(term if isinstance(term, int) else None, node.label, node.value, tuple(cells[:PATCHES]), grid)
+
+
+def write(out: Path, tree: Explanation, picture: str, legs: Mapping[str, Leg], asked: str | None = None) -> list[Shown]:
+    """Write a PNG of the picture with its patches outlined, beside the query's where it was a picture too."""
+    terms = shown_terms(tree)
+    if not terms:
+        raise InvalidInput(
+            f"nothing to draw for {out}: no visual word of the query was found in patches of this picture; "
+            "name the leg of visual words with --leg visual"
+        )
+    from zipfian.explain import patches
+
+    panels = [patches.outline(patches.load(picture), terms[0].grid, [shown.cells for shown in terms])]
+    if asked is not None:
+        grid, groups = _asked(asked, terms, legs)
+        panels.insert(0, patches.outline(patches.load(asked), grid, groups))
+    data = patches.png(_sheet(panels, terms, patches.COLOURS))
+    with replacing(out.absolute()) as file:
+        file.write(data)
+    return terms
+
+
+def _asked(asked: str, terms: list[Shown], legs: Mapping[str, Leg]) -> tuple[tuple[int, int], list[Any]]:
+    """Where the same terms fired in the query picture."""
+    leg = next(leg for leg in legs.values() if leg.kind == "visual" and leg.model is not None)
+    if leg.model is None:
+        raise InvalidInput("a leg of visual words without an encoder cannot show patches")
+    encoded = leg.model.load_encoder().encode_queries([asked])[0]
+    fired = leg.model.load_vocabulary().evidence(encoded, [t.term for t in terms if t.term is not None])
+    groups: list[Any] = []
+    for shown in terms:
+        rows = fired.get(shown.term, []) if shown.term is not None else []
+        strong = [token for token, strength in rows[:PATCHES] if strength >= FAINT * rows[0][1]]
+        groups.append([(int(r), int(c)) for r, c in encoded.places[strong].tolist()])
+    return encoded.grid or terms[0].grid, groups
+
+
+def _sheet(panels: list[Image.Image], terms: list[Shown], colours: tuple[str, ...]) -> Image.Image:
+    """Panels side by side at equal height, and below them what each colour stands for."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    height = max(panel.height for panel in panels)
+    panels = [p.resize((max(1, round(p.width * height / p.height)), height)) for p in panels]
+    across = sum(p.width for p in panels) + GAP * (len(panels) - 1)
+    sheet = Image.new("RGB", (max(across, 480), height + GAP + LINE * len(terms)), "white")
+    left = 0
+    for panel in panels:
+        sheet.paste(panel, (left, 0))
+        left += panel.width + GAP
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(size=14)
+    for number, shown in enumerate(terms):
+        top = height + GAP // 2 + LINE * number
+        draw.rectangle((4, top + 3, 18, top + 17), fill=colours[number % len(colours)])
+        draw.text((26, top + 2), f"{shown.value:.3f}  {shown.label}"[:LABEL_CHARS], fill="black", font=font)
+    return sheet

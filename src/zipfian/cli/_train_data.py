@@ -1,0 +1,95 @@
+"""What a training reads: texts or pictures of a source, twice over, with a hash of their content."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from zipfian.cli._read import Bad, read
+from zipfian.errors import InvalidInput
+from zipfian.limits import MAX_TEXT_CHARS
+
+SAMPLE = 200
+"""Items whose tokens are counted to judge all of them."""
+
+Item = tuple[str, Any]
+Skipped = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The outcome of the first reading."""
+
+    items: int
+    sha256: str
+    """Of the content of all items in order; names do not count."""
+    sample: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A folder, a file of records, a text file or, with `lines`, a file with a text on each line."""
+
+    path: Path
+    kind: Literal["text", "image"]
+    lines: bool = False
+    text_field: str | None = None
+
+    def items(self, skipped: Skipped) -> Iterator[Item]:
+        """Name and content (a picture: its path) of every item, in a stable order."""
+        if self.lines:
+            yield from self._lines(skipped)
+            return
+        for found in read(self.path, text_field=self.text_field):
+            if isinstance(found, Bad):
+                skipped(found.where, found.problem)
+            elif self.kind == "image" and found.image is not None:
+                yield found.where or found.id, found.image
+            elif self.kind == "text" and found.text:
+                yield found.where or found.id, found.text
+
+    def survey(self, skipped: Skipped) -> Survey:
+        """Read everything once: how much, what exactly, and some items drawn at random (always the same ones)."""
+        digest, count = hashlib.sha256(), 0
+        sample: list[Any] = []
+        chance = random.Random(0)
+        for _, item in self.items(skipped):
+            content = _content(item, self.kind)
+            digest.update(len(content).to_bytes(8, "little"))
+            digest.update(content)
+            count += 1
+            if len(sample) < SAMPLE:
+                sample.append(item)
+            elif (place := chance.randrange(count)) < SAMPLE:
+                sample[place] = item
+        if not count:
+            what = "texts" if self.kind == "text" else "pictures"
+            raise InvalidInput(f"{self.path}: no {what} were found there to train on")
+        return Survey(count, digest.hexdigest(), sample)
+
+    def _lines(self, skipped: Skipped) -> Iterator[Item]:
+        if self.kind != "text" or not self.path.is_file():
+            raise InvalidInput(f"--lines reads a text on each line of a file; {self.path} is not one")
+        with self.path.open("rb") as lines:
+            for number, raw in enumerate(lines, 1):
+                where = f"{self.path}:{number}"
+                try:
+                    text = raw.decode("utf-8-sig").strip()
+                except UnicodeDecodeError as error:
+                    skipped(where, f"not UTF-8 (byte {error.start:,} of the line)")
+                    continue
+                if len(text) > MAX_TEXT_CHARS:
+                    skipped(where, f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}")
+                elif text:
+                    yield where, text
+
+
+def _content(item: Any, kind: str) -> bytes:
+    if kind == "text":
+        return str(item).encode(errors="surrogatepass")
+    with open(item, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

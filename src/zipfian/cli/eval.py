@@ -1,0 +1,201 @@
+"""`zipfian eval text | images | captions | table | report`: how well methods find, on data with known answers."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zipfian.cli._arguments import positive
+from zipfian.cli._output import DIM, Progress, note, paint, print_json, printable, table
+
+if TYPE_CHECKING:
+    from zipfian.evaluate.lab import Options
+    from zipfian.evaluate.results import Report
+
+TEXT_METHODS = "words,latent,dense,hybrid"
+IMAGE_METHODS = "visual,dense,two-stage,hybrid"
+CAPTION_METHODS = "aligned,translated,hybrid"
+LOO_METHODS = "words,aligned,hybrid"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    kinds = parser.add_subparsers(dest="what", metavar="WHAT", required=True, title="what to evaluate on")
+    text = kinds.add_parser("text", help="a BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv")
+    text.add_argument("folder", type=Path, metavar="DIR")
+    text.add_argument("--split", default="test", help="the qrels to use (test)")
+    _common(text, TEXT_METHODS)
+    images = kinds.add_parser("images", help="pictures: gallery/CLASS/*, query/CLASS/*, or instance ground truth")
+    images.add_argument("folder", type=Path, metavar="DIR")
+    images.add_argument("--ground-truth", type=Path, metavar="JSON", help="ROxford5k / RParis6k, converted to JSON")
+    images.add_argument("--level", choices=("easy", "medium", "hard"), default="medium", help="of the ground truth")
+    images.add_argument("--holidays", action="store_true", help="DIR holds the INRIA Holidays pictures")
+    images.add_argument("--distractors", type=Path, metavar="DIR", help="pictures that are relevant to nothing")
+    _common(images, IMAGE_METHODS)
+    captions = kinds.add_parser("captions", help="pictures with captions: our JSONL, COCO or Karpathy JSON")
+    captions.add_argument("file", type=Path, metavar="FILE")
+    captions.add_argument("--images", type=Path, required=True, metavar="DIR", help="the folder of the pictures")
+    captions.add_argument("--split", help="the part to use (test)")
+    captions.add_argument(
+        "--protocol", choices=("karpathy", "val-only", "fair-loo"), default="karpathy",
+        help="all captions ask (karpathy); first captions, query and gallery alike (val-only); "
+        "leave one caption out, repeated (fair-loo)",
+    )  # fmt: skip
+    captions.add_argument("--no-gallery-captions", action="store_true", help="val-only without the giveaway caption")
+    captions.add_argument("--runs", type=positive, default=5, metavar="N", help="of fair-loo (5)")
+    captions.add_argument("--seed", type=int, default=42, help="of fair-loo's folds (42)")
+    _common(captions, None)
+    tables = kinds.add_parser("table", help="one published table or figure on the data at hand")
+    tables.add_argument("name", nargs="?", metavar="NAME", help="leave out to list them")
+    tables.add_argument("--data", action="append", default=[], metavar="NAME=PATH", help="where a dataset lies")
+    tables.add_argument("--out", type=Path, metavar="DIR", help="write Markdown, JSON, CSV and plots here")
+    tables.add_argument("--work", type=Path, metavar="DIR", help="keep the built collections here")
+    tables.add_argument("--json", action="store_true", help="print the result as JSON")
+    report = kinds.add_parser("report", help="build docs/results.md from the JSON files of earlier runs")
+    report.add_argument("folder", type=Path, metavar="RESULTS", help="the folder of the JSON files")
+    report.add_argument("--into", type=Path, required=True, metavar="FILE", help="the Markdown file to write")
+
+
+def _common(parser: argparse.ArgumentParser, methods: str | None) -> None:
+    shown = methods or f"{CAPTION_METHODS}; fair-loo: {LOO_METHODS}"
+    parser.add_argument("--methods", default=methods, metavar="A,B", help=f"what to compare ({shown})")
+    parser.add_argument("--measures", metavar="A,B", help="such as ndcg@10,recall@100,r@1,mrr@10,map")
+    parser.add_argument("--baseline", metavar="NAME", help="the method others are tested against (the first)")
+    parser.add_argument(
+        "--half", choices=("all", "even", "odd"), default="all",
+        help="only queries whose id has an even or odd sha1: choose on one, report on the other",
+    )  # fmt: skip
+    parser.add_argument("--depth", type=positive, metavar="N", help="hits of each ranking (text 1000, pictures 200)")
+    parser.add_argument("--work", type=Path, metavar="DIR", help="keep the built collection here for the next run")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write JSON, CSV, Markdown and TREC runs here")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it."""
+    kinds = {"text": _text, "images": _images, "captions": _captions, "table": _table, "report": _report}
+    return kinds[args.what](args)
+
+
+def _text(args: argparse.Namespace) -> int:
+    from zipfian.evaluate.datasets import load_beir
+    from zipfian.evaluate.lab import compare
+
+    return _show(args, compare(load_beir(args.folder, args.split), _methods(args, TEXT_METHODS), _options(args)))
+
+
+def _images(args: argparse.Namespace) -> int:
+    from zipfian.errors import InvalidInput
+    from zipfian.evaluate.datasets import load_class_folders, load_holidays, load_revisited
+    from zipfian.evaluate.lab import compare
+
+    if args.ground_truth is not None and args.holidays:
+        raise InvalidInput("give either --ground-truth or --holidays, not both")
+    if args.ground_truth is not None:
+        dataset = load_revisited(args.ground_truth, args.folder, args.level, args.distractors)
+    elif args.holidays:
+        dataset = load_holidays(args.folder, args.distractors)
+    else:
+        dataset = load_class_folders(args.folder, args.distractors)
+    return _show(args, compare(dataset, _methods(args, IMAGE_METHODS), _options(args)))
+
+
+def _captions(args: argparse.Namespace) -> int:
+    from zipfian.evaluate.datasets import load_captions
+    from zipfian.evaluate.lab import compare_captions, compare_loo
+    from zipfian.evaluate.protocols import karpathy, val_only
+
+    captions = load_captions(args.file, args.images, args.split)
+    if args.protocol == "fair-loo":
+        names = _methods(args, LOO_METHODS)
+        summaries = compare_loo(captions, names, args.runs, args.seed, args.baseline, _options(args))
+        return _show_loo(args, captions.name, summaries)
+    task = karpathy(captions)
+    if args.protocol == "val-only":
+        task = val_only(captions, gallery_texts=not args.no_gallery_captions)
+    return _show(args, compare_captions(task, _methods(args, CAPTION_METHODS), _options(args)))
+
+
+def _show(args: argparse.Namespace, report: Report) -> int:
+    if args.out is not None:
+        report.write(args.out)
+    if args.json:
+        print_json(report.to_json())
+        return 0
+    from zipfian.evaluate.results import MARKS_LEGEND
+
+    header, rows = report.rows()
+    print(table(header, rows, right=range(1, len(header))))
+    if len(rows) > 1:
+        note(paint(MARKS_LEGEND.format(reference=report.reference), DIM))
+    note(paint(f"{report.dataset}: {report.n_docs:,} documents, {report.n_queries:,} queries", DIM))
+    for remark in report.notes:
+        note(paint(printable(remark), DIM))
+    if args.out is not None:
+        note(f"written to {args.out}")
+    return 0
+
+
+def _show_loo(args: argparse.Namespace, name: str, summaries: dict[str, Any]) -> int:
+    from zipfian.evaluate.loo_report import as_json, rows, write
+
+    if args.out is not None:
+        write(args.out, name, summaries, args.runs, args.seed)
+    if args.json:
+        print_json(as_json(name, summaries, args.runs, args.seed))
+        return 0
+    header, body = rows(summaries)
+    print(table(header, body, right=range(1, len(header))))
+    note(paint(f"mean and deviation over {args.runs} runs; paired t-test over the runs", DIM))
+    return 0
+
+
+def _table(args: argparse.Namespace) -> int:
+    from zipfian.evaluate.tables import TABLES, run_table
+
+    if args.name is None:
+        print(table(["name", "what", "data"], [[t.name, t.summary, ", ".join(t.data)] for t in TABLES.values()]))
+        return 0
+    made = run_table(args.name, _data(args.data), args.out, args.work)
+    if args.json:
+        print_json(made.to_json())
+    else:
+        print(made.markdown())
+    return 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    from zipfian.evaluate.report import build
+
+    count = build(args.folder, args.into)
+    note(f"{args.into}: {count} results")
+    return 0
+
+
+def _methods(args: argparse.Namespace, default: str) -> list[str]:
+    given = default if args.methods is None else args.methods
+    return [name.strip() for name in given.split(",") if name.strip()]
+
+
+def _options(args: argparse.Namespace) -> Options:
+    from zipfian.evaluate.lab import Options
+
+    reading, asking = Progress("indexing"), Progress("searching")
+    keys = tuple(key.strip() for key in args.measures.split(",") if key.strip()) if args.measures else None
+    return Options(
+        measures=keys, half=args.half, depth=args.depth, work=args.work, baseline=args.baseline,
+        on_document=lambda done: reading.step(done - reading.done), on_query=asking.step,
+    )  # fmt: skip
+
+
+def _data(pairs: list[str]) -> dict[str, Path]:
+    from zipfian.errors import InvalidInput
+
+    out: dict[str, Path] = {}
+    for pair in pairs:
+        name, sign, path = pair.partition("=")
+        if not (name and sign and path):
+            raise InvalidInput(f"--data takes NAME=PATH, such as scifact=data/scifact, not {pair!r}")
+        out[name] = Path(path)
+    return out

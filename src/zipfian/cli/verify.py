@@ -1,0 +1,89 @@
+"""`zipfian verify`: the same queries on two collections, usually a folder and a cluster, and how far they agree."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from zipfian.cli._arguments import json_object, positive
+from zipfian.cli._output import Progress, print_json, table
+from zipfian.errors import InvalidInput
+
+EXAMPLES = """queries are lines of text, or of JSON: a string, {"text": ...}, or {"terms": {"12": 0.5, ...}}
+
+examples:
+  zipfian verify notes.zf opensearch://localhost:9200/notes --queries queries.txt
+  zipfian verify notes.zf opensearch://localhost:9200/notes --queries queries.jsonl --leg latent --at-least 0.95
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EXAMPLES
+    parser.add_argument("first", metavar="PATH", help="a collection: a folder or opensearch://host:9200/name")
+    parser.add_argument("second", metavar="PATH", help="the other one")
+    parser.add_argument("--queries", type=Path, required=True, metavar="FILE", help="one query a line")
+    parser.add_argument("--leg", metavar="NAME", help="compare this leg; default: the collections' own method")
+    parser.add_argument("-k", type=positive, default=10, metavar="N", help="hits to compare (default: 10)")
+    parser.add_argument("--where", type=json_object, metavar="JSON", help="a metadata filter for all queries")
+    parser.add_argument("--at-least", type=float, metavar="SHARE", help="exit code 1 if the mean overlap is lower")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it."""
+    from zipfian.engines.opensearch.verify import verify
+
+    queries = list(read_queries(args.queries))
+    with closing(_open(args.first)) as first, closing(_open(args.second)) as second:
+        asked = Progress("comparing", len(queries)).over(queries)
+        report = verify(first, second, asked, k=args.k, leg=args.leg, where=args.where)
+    if args.json:
+        print_json(report.to_json())
+    else:
+        rows = [
+            (f"overlap of the top {report.k}", f"{report.overlap:.4f}"),
+            ("queries with the same list", f"{report.same_order:.4f}"),
+            ("rank correlation", f"{report.rank_correlation:.4f}"),
+            ("score error, mean", f"{report.score_error_mean:.2e}"),
+            ("score error, largest", f"{report.score_error_max:.2e}"),
+        ]
+        print(table((f"{report.queries:,} queries", ""), rows, right=[1]))
+        for place, overlap in report.worst:
+            print(f"lowest: query {place + 1}, overlap {overlap:.2f}")
+    return 1 if args.at_least is not None and report.overlap < args.at_least else 0
+
+
+def _open(path: str) -> Any:
+    from zipfian.engines.opensearch.address import is_address
+
+    if is_address(path):
+        from zipfian.engines.opensearch.collection import OpenSearchCollection
+
+        return OpenSearchCollection.open(path)
+    from zipfian.collection import Collection
+
+    return Collection.open(path)
+
+
+def read_queries(path: Path) -> Iterator[Any]:
+    """Texts and ready-made terms, line by line."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        if not line.lstrip().startswith(("{", '"')):
+            yield line.strip()
+            continue
+        try:
+            value = json.loads(line)
+            if isinstance(value, dict):
+                terms = value.get("terms")
+                value = value["text"] if terms is None else {int(t): float(w) for t, w in terms.items()}
+        except (ValueError, KeyError, AttributeError, TypeError) as e:
+            raise InvalidInput(f"{path}, line {number}: no query: {e!r:.80}") from None
+        yield value

@@ -1,0 +1,178 @@
+"""`zipfian search` and `zipfian explain` by text and by picture. Toy encoders stand in for the real ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.cli.conftest import BLACK, BLUE, RED, Command, Toys, picture
+from zipfian.cli._show import ordinal, position, reasons_of, why_line
+from zipfian.types import Explanation
+
+
+@pytest.fixture
+def path(tmp_path: Path, zipfian: Command, toys: Toys) -> Path:
+    folder = tmp_path / "photos"
+    picture(folder / "red.png", RED)
+    picture(folder / "blue.png", BLUE)
+    picture(folder / "half.png", BLACK, BLUE)
+    (folder / "red.txt").write_text("My puppy in the sun")
+    assert zipfian("index", folder, "--into", tmp_path / "p.zf")[0] == 0
+    return tmp_path / "p.zf"
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    return picture(tmp_path / "query.png", BLUE, BLUE, BLACK)
+
+
+def test_search_with_a_picture(path: Path, query: Path, tmp_path: Path, zipfian: Command) -> None:
+    code, out, err = zipfian("search", path, "--image", query, "--leg", "visual")
+    assert code == 0
+    assert "half.png" in out.splitlines()[0], "black and blue, as the query"
+    assert str(tmp_path / "photos" / "blue.png") in out, "the path of the picture"
+    assert "why: latent 3 (top left: row 1, column 1 of 4 x 4)" in out
+    assert "hits (" in err
+
+
+def test_every_leg_is_shown_where_several_answer(path: Path, query: Path, zipfian: Command) -> None:
+    code, out, _ = zipfian("search", path, "--image", query)
+    assert code == 0
+    assert "visual 1st" in out
+    assert "dense -" in out, "it only reranked"
+    assert "before reranking" in out
+    assert "why: alike as a whole (cosine 0." in out
+    assert "latent 3 (" in out, "and the visual words all the same"
+
+
+def test_an_explanation_after_reranking_has_the_visual_words_too(
+    path: Path, query: Path, tmp_path: Path, zipfian: Command
+) -> None:
+    code, out, _ = zipfian("explain", path, "blue.png", "--image", query, "--out", tmp_path / "why.png")
+    assert code == 0
+    assert "the visual words that made it a candidate:" in out
+    assert (tmp_path / "why.png").stat().st_size > 100
+    found = json.loads(zipfian("explain", path, "blue.png", "--image", query, "--json")[1])
+    assert found["visual"]["label"].startswith("visual: ")
+
+
+def test_search_with_a_text_marks_what_a_latent_term_found(path: Path, zipfian: Command) -> None:
+    code, out, _ = zipfian("search", path, "hound", "--leg", "latent", "--highlight")
+    assert code == 0
+    assert "red.png" in out
+    assert "My **puppy** in the sun" in out
+    assert "why: latent 1" in out
+    assert zipfian("search", path, "hound", "--leg", "words")[1] == ""
+
+
+def test_json_carries_everything(path: Path, query: Path, zipfian: Command) -> None:
+    found = json.loads(zipfian("search", path, "--image", query, "--json", "--highlight", "-k", 2)[1])
+    first = found["hits"][0]
+    assert found["image"] == str(query)
+    assert first["metadata"]["image"].endswith("blue.png")
+    assert set(first["legs"]["visual"]) >= {"rank", "score", "share"}
+    assert first["explanation"]["value"] == pytest.approx(first["score"])
+    assert {"settings", "timings", "generation"} <= set(found)
+
+
+def test_search_with_both(path: Path, query: Path, zipfian: Command) -> None:
+    code, out, _ = zipfian("search", path, "hound", "--image", query, "-k", 3)
+    assert code == 0
+    assert "latent 1st" in out
+
+
+def test_explain_draws_the_patches(path: Path, query: Path, tmp_path: Path, zipfian: Command) -> None:
+    out_file = tmp_path / "why.png"
+    code, out, err = zipfian("explain", path, "half.png", "--image", query, "--leg", "visual", "--out", out_file)
+    assert code == 0, err
+    assert "patch (top right: row 1, column 4 of 4 x 4) 3.00" in out or "patch (top centre" in out
+    assert f"drawn: {out_file}" in err
+    with Image.open(out_file) as drawn:
+        assert drawn.format == "PNG"
+        assert drawn.width >= 480
+        assert (66, 99, 216) in {colour for _, colour in drawn.getcolors(1 << 24)} or len(drawn.getcolors(1 << 24)) > 3
+    tree = json.loads(zipfian("explain", path, "half.png", "--image", query, "--leg", "visual", "--json")[1])
+    assert tree["value"] == pytest.approx(sum(part["value"] for part in tree["parts"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["hound", "red.png", "--leg", "latent", "--out", "x.png"], "nothing to draw"),
+        (["hound", "red.png", "--out", "x.jpg"], "ends in .png"),
+        (["hound", "red.png", "--above", "blue.png", "--out", "x.png"], "leave --above out"),
+        (["red.png"], "nothing to look for"),
+    ],
+)
+def test_explanations_that_cannot_be_drawn(
+    arguments: list[str], problem: str, path: Path, zipfian: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = zipfian("explain", path, *arguments)
+    assert code == 1
+    assert problem in err
+    assert not (tmp_path / "x.png").exists()
+
+
+class TestMistakes:
+    def test_nothing_to_look_for(self, path: Path, zipfian: Command) -> None:
+        code, _, err = zipfian("search", path)
+        assert code == 1
+        assert "give a QUERY, a picture with --image FILE, or both" in err
+
+    def test_a_picture_that_is_not_there(self, path: Path, zipfian: Command) -> None:
+        assert zipfian("search", path, "--image", "none.png")[2] == "zipfian: none.png: no such picture\n"
+
+    def test_a_picture_that_is_none(self, path: Path, tmp_path: Path, zipfian: Command) -> None:
+        (tmp_path / "x.png").write_text("no picture")
+        code, _, err = zipfian("search", path, "--image", tmp_path / "x.png")
+        assert code == 1
+        assert "x.png: no picture of a known format" in err
+
+    def test_a_leg_that_could_be_added(self, path: Path, zipfian: Command) -> None:
+        code, _, err = zipfian("search", path, "x", "--leg", "dense-text")
+        assert code == 1
+        assert f"add it: zipfian index --into {path} --add-leg dense-text" in err
+
+    def test_an_unknown_leg_and_method(self, path: Path, zipfian: Command) -> None:
+        assert "there is no leg 'wurds'" in zipfian("search", path, "x", "--leg", "wurds")[2]
+        code, _, err = zipfian("search", path, "x", "--method", "magic")
+        assert code == 1
+        assert "magic" in err
+
+    def test_a_text_for_pictures_without_captions(self, tmp_path: Path, zipfian: Command, toys: Toys) -> None:
+        picture(tmp_path / "bare" / "a.png", RED)
+        assert zipfian("index", tmp_path / "bare", "--into", tmp_path / "b.zf")[0] == 0
+        code, _, err = zipfian("search", tmp_path / "b.zf", "a red square")
+        assert code == 1
+        assert "holds pictures without captions" in err
+        assert "--image FILE" in err
+
+    def test_a_picture_for_texts(self, tmp_path: Path, query: Path, zipfian: Command) -> None:
+        (tmp_path / "a.txt").write_text("x")
+        assert zipfian("index", tmp_path / "a.txt", "--into", tmp_path / "t.zf", "--legs", "words")[0] == 0
+        code, _, err = zipfian("search", tmp_path / "t.zf", "--image", query)
+        assert code == 1
+        assert "--add-leg visual" in err
+
+
+def test_reasons_name_a_leg_and_leave_out_what_counts_against() -> None:
+    leaf = Explanation(2.0, "eat", evidence=({"start": 0, "end": 3},))
+    against = Explanation(-1.0, "what its best documents score on average")
+    tree = Explanation(
+        1.5, "fused", (Explanation(1.0, "latent: BM25", (leaf, against)), Explanation(0.5, "dense: cosine"))
+    )
+    assert [(r.label, r.leg) for r in reasons_of(tree)] == [
+        ("eat", "latent"),
+        ("alike as a whole (cosine 0.500)", "dense"),
+    ]
+    assert why_line(tree, name_legs=True) == "why: eat [latent]; alike as a whole (cosine 0.500) [dense]"
+
+
+def test_positions_and_ordinals() -> None:
+    assert position({"row": 5, "column": 6, "rows": 12, "columns": 12}).startswith("(middle: row 6, column 7")
+    assert position({"row": 11, "column": 0, "rows": 12, "columns": 12}).startswith("(bottom left")
+    assert [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 21, 112)] == "1st 2nd 3rd 4th 11th 12th 21st 112th".split()
