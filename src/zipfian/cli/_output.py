@@ -180,6 +180,10 @@ class Progress:
                 self._marks.popleft()
             self._draw(now)
 
+    def reach(self, done: int) -> None:
+        """As `step`, with the number of items done so far."""
+        self.step(done - self.done)
+
     def over(self, items: Iterable[T]) -> Iterator[T]:
         """Pass `items` through, counting them; the bar goes away at the end, also after an error."""
         with self:

@@ -196,7 +196,8 @@ def add_legs(path: Path, names: list[str]) -> list[str]:
             _encoding.fetch_weights([leg], _encoding.ADVICE.partition("; words")[0])
             note(f"adding {name} to {len(collection):,} documents; what was encoded before is not encoded again")
             try:
-                collection.add_leg(name, leg)
+                with Progress(f"adding {name}", total=len(collection)) as bar:
+                    collection.add_leg(name, leg, progress=bar.reach)
                 collection.commit()
             except KeyboardInterrupt:
                 note(f"interrupted: {path} is as it was, without {name}; what was encoded is kept for the next try")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from zipfian.errors import InvalidInput
 from zipfian.index.directory import Directory
 from zipfian.index.segment import SegmentEntry, SegmentReader, write_leg_for_segment, write_vectors_for_segment
 
-_AT_ONCE = 1_024
+_AT_ONCE = 256
 """Documents encoded together; their texts are in memory."""
 
 
@@ -30,8 +30,10 @@ class Adding:
     encoding: Encoding
     given: Mapping[str, Item]
     """Ready-made terms by document."""
+    progress: Callable[[int], None] | None = None
     items: list[Item] = field(default_factory=list)
     """What was written, for counts of what quantising lost."""
+    _done: int = 0
 
     def to_segment(self, reader: SegmentReader) -> SegmentEntry:
         """Write the leg for one segment."""
@@ -71,6 +73,9 @@ class Adding:
                 raise InvalidInput(
                     f"leg {self.name!r} cannot be added: document {items[i].id!r}: {problem}. Replace it first"
                 ) from problem
+            self._done += len(items)
+            if self.progress is not None:
+                self.progress(self._done)
             for item in items:
                 item.text, item.metadata = None, {}
             yield from items

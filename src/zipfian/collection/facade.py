@@ -199,13 +199,17 @@ class Collection:
         with self._lock:
             self._writing().merge(max_segments)
 
-    def add_leg(self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None) -> None:
+    def add_leg(
+        self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
         """Add a leg to all documents, from the stored texts and pictures, or from `terms` by id. Then `commit`.
 
-        What was encoded before, and is still in the encode cache, is not encoded again.
+        What was encoded before, and is still in the encode cache, is not encoded again. `progress` is called with the
+        number of documents done.
         """
         with self._lock:
-            self._writing().add_leg(name, leg, terms)
+            self._writing().add_leg(name, leg, terms, progress)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 

@@ -271,7 +271,9 @@ class Store:
                 kept[new.id] = merged
         self._readers = kept
 
-    def add_leg(self, name: str, leg: Leg, terms: Mapping[str, Any] | None) -> None:
+    def add_leg(
+        self, name: str, leg: Leg, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None = None
+    ) -> None:
         """Give every segment one more leg, all or none of them; published by the next commit."""
         settings = self.settings.with_leg(name, leg)
         if (leg.kind == "terms") != (terms is not None):
@@ -284,7 +286,7 @@ class Store:
         missing = [i for i, place in zip(given, self._locate(list(given)), strict=True) if place is None]
         if missing:
             raise InvalidInput(f"terms for document {missing[0]!r}, which is not in the collection")
-        adding = Adding(self.directory, name, leg, Encoding({name: leg}, self._encodings), given)
+        adding = Adding(self.directory, name, leg, Encoding({name: leg}, self._encodings), given, progress)
         done: dict[str, SegmentReader] = {}
         try:
             for seg_id, reader in self._readers.items():

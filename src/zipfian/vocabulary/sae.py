@@ -311,7 +311,9 @@ class SaeVocabulary:
         """A readable name for a term; its number where there is none."""
         self._check_term(term)
         labels = self.labels
-        return f"latent {term}" if labels is None else labels[term]
+        if labels is not None:
+            return labels[term]
+        return f"visual word {term}" if self.encoder_info.get("kind") == "image" else f"latent {term}"
 
     def neighbours(self, term: int) -> list[tuple[int, float]]:
         """The terms with the most similar decoder rows and their cosines, where they ship with the vocabulary."""
