@@ -1,6 +1,6 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
 # Each makes its own environment in .venv from requirements.lock (exact versions, with hashes).
-# Override with: make test PYTHON=python3.12   make demo ARGS="--into demo.zf"   make test ARGS="-k bm25"
+# Override with: make test PYTHON=python3.12   make demo ARGS="--into demo"   make test ARGS="-k bm25"
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -26,13 +26,18 @@ export PIP_NO_INPUT := 1
 # is new enough, and can make environments.
 USABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 
-.PHONY: help demo test lint types format soak bench test-pythons lock clean
+HUB := .venv-hub
+HUB_READY := $(HUB)/.ready
+HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py
+WITH_HUB ?= yes
+
+.PHONY: help demo test test-hub lint types format soak bench test-pythons lock clean
 
 help:  ## list these commands
 	@awk 'BEGIN {FS = ":.*## "; print "zipfian: make COMMAND\n"} \
 	     /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(READY)  ## index Python's own documentation, search it, explain a hit
+demo: $(READY)  ## search texts by meaning and pictures by example, and see why
 	@$(BIN)/zipfian demo $(ARGS)
 
 test: $(READY)  ## lint, format, types and all tests: what must pass before a change lands
@@ -40,6 +45,14 @@ test: $(READY)  ## lint, format, types and all tests: what must pass before a ch
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy --strict
 	$(BIN)/python -m pytest $(ARGS)
+	@$(MAKE) --no-print-directory test-hub
+
+test-hub: $(READY)  ## training and hub tests, with torch; WITH_HUB=no leaves them out, =must insists
+	@if [ "$(WITH_HUB)" != no ] && $(MAKE) --no-print-directory $(HUB_READY); then \
+	  $(HUB)/bin/python -m pytest $(HUB_TESTS) $(ARGS) || [ $$? -eq 5 ]; \
+	else \
+	  echo "LEFT OUT: $(HUB_TESTS): no environment with torch ($(HUB))" >&2; [ "$(WITH_HUB)" != must ]; \
+	fi
 
 lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check $(CHECKED)
@@ -90,4 +103,20 @@ $(READY): pyproject.toml requirements.lock
 	fi; \
 	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock; \
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .; \
+	touch $@
+
+# torch and the hub's libraries, without the CUDA packages that nothing here loads: 4.4 GB instead of 6.3.
+$(HUB_READY): pyproject.toml requirements-hub.lock
+	@set -e; \
+	if [ -d $(HUB) ] && ! $(HUB)/bin/python -c '$(USABLE)' >/dev/null 2>&1; then rm -rf $(HUB); fi; \
+	if [ ! -d $(HUB) ]; then \
+	  echo "making $(HUB) for the torch tests (once; some minutes, 4.4 GB)"; $(BIN)/python -m venv $(HUB); \
+	fi; \
+	$(BIN)/uv pip install --quiet --python $(HUB)/bin/python --no-deps --require-hashes --only-binary :all: \
+	    -r requirements-hub.lock \
+	  || $(HUB)/bin/python -m pip install --quiet --no-deps --require-hashes --only-binary :all: \
+	    -r requirements-hub.lock \
+	  || { rm -rf $(HUB); exit 1; }; \
+	$(HUB)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .; \
+	$(HUB)/bin/python -c 'import torch, transformers, open_clip'; \
 	touch $@

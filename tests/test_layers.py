@@ -190,8 +190,9 @@ def test_no_machine_paths_in_the_repository() -> None:
     assert found == []
 
 
-def test_the_lock_names_no_package_index() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-hub.lock"])
+def test_the_lock_names_no_package_index(name: str) -> None:
+    lock = (ROOT / name).read_text()
     assert not re.search(r"://|index-url|find-links|trusted-host", lock)
     assert "--hash=sha256:" in lock
 

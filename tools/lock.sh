@@ -20,3 +20,20 @@ if grep -nE '://|--(extra-)?index-url|--find-links' requirements.lock.new; then
 fi
 mv requirements.lock.new requirements.lock
 echo "requirements.lock: $(grep -c '==' requirements.lock) packages"
+
+# The second environment, with torch: only what its tests import, and of the CUDA packages only what libtorch links.
+skip=$(printf ' --no-emit-package %s' triton nvidia-cusolver nvidia-cuda-cccl nvidia-nvtx cuda-bindings cuda-pathfinder \
+  cuda-toolkit)
+{
+  head -2 requirements-hub.lock
+  # shellcheck disable=SC2086
+  printf 'editables>=0.5\nhatchling>=1.27\nhypothesis>=6.120\npytest>=8.3\n' | .venv-lock/bin/uv pip compile \
+    pyproject.toml - --extra text --extra image --extra hub --extra train --constraint requirements.lock $skip \
+    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet
+} > requirements-hub.lock.new
+if grep -nE '://|--(extra-)?index-url|--find-links' requirements-hub.lock.new; then
+  echo "requirements-hub.lock.new names an index; not used" >&2
+  exit 1
+fi
+mv requirements-hub.lock.new requirements-hub.lock
+echo "requirements-hub.lock: $(grep -c '==' requirements-hub.lock) packages"

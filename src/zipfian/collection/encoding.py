@@ -145,7 +145,7 @@ def _reader(name: str, leg: Leg) -> _Reader:
             item.vectors[vector] = unit(arrays[POOLED][POOLED])
 
         return _Reader({POOLED: _pooled}, keep)
-    vocabulary = model.load_vocabulary()
+    vocabulary = model.load_reader()
     form = vocabulary.compact_form
     return _Reader(
         {form: vocabulary.compact},

@@ -38,7 +38,7 @@ def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mappi
         encoded = find(leg.model.encoder).encode_documents([content])[0]
     except (ZipfianError, OSError) as error:
         return {}, f"places cannot be shown: {error}"
-    vocabulary = leg.model.load_vocabulary()
+    vocabulary = leg.model.load_reader()
     again = Item("", None, {}, {}, {}, 0)
     store_terms(again, "again", leg, vocabulary.terms(encoded))
     now = dict(zip(*(a.tolist() for a in again.terms["again"]), strict=True))

@@ -93,7 +93,7 @@ class PostingsQuery:
 
     def explain(self, doc: int) -> Explanation:
         leg = self.leg
-        labelled = leg.kind in ("latent", "visual", "translated")
+        labelled = leg.kind in ("latent", "visual", "splade", "translated")
         tree = explain_leg(
             self._searcher, self.prepared, doc, lambda terms: self._places(doc, terms),
             self._label if labelled else None, self._asked if labelled else None,
@@ -125,7 +125,7 @@ class PostingsQuery:
 
     def _label(self, term: Term) -> str:
         model = self.leg.align.picture if self.leg.align is not None else self.leg.model
-        return str(term) if model is None else model.load_vocabulary().label(int(term))
+        return str(term) if model is None else model.load_reader().label(int(term))
 
     def _asked(self, terms: Sequence[Term]) -> Mapping[Term, Sequence[str]]:
         return evidence.query_words(self.leg, self._question, terms)

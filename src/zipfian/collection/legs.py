@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from zipfian import limits
 from zipfian.collection.alignment import Alignment, make_alignment
-from zipfian.collection.model import Model, QueryMode, dense_model, sae_model
+from zipfian.collection.model import Model, QueryMode, dense_model, sae_model, splade_model
 from zipfian.encode.base import Encoder
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded
 from zipfian.index.leg import LegWriteSpec
@@ -20,9 +20,9 @@ from zipfian.types import TfKind
 from zipfian.vocabulary import Pruning, Words, WordSettings
 from zipfian.vocabulary.quantise import check_scale
 
-Kind = Literal["words", "terms", "latent", "visual", "dense", "aligned", "translated"]
+Kind = Literal["words", "terms", "latent", "visual", "splade", "dense", "aligned", "translated"]
 
-MODEL_KINDS: Mapping[str, Literal["text", "image"]] = {"latent": "text", "visual": "image"}
+MODEL_KINDS: Mapping[str, Literal["text", "image"]] = {"latent": "text", "visual": "image", "splade": "text"}
 """Legs whose terms an encoder and a vocabulary make, and what they make them from."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
@@ -145,6 +145,15 @@ class Leg:
             kind, scoring or BM25(**defaults.bm25), pruning or Pruning(), "fixed",
             defaults.scale if scale is None else scale, loaded.n_terms, model=model, query=query,
         )  # fmt: skip
+
+    @classmethod
+    def splade(cls, model: Any, *, min_weight: float = 0.15, pruning: Pruning | None = None) -> Leg:
+        """Word pieces weighted and expanded by a SPLADE model (extra `hub`), scored by dot product.
+
+        `model` is a name or path, or an encoder made with `encode.hub.load(..., kind="splade")`.
+        """
+        made, vocabulary = splade_model(model, min_weight)
+        return cls("splade", Dot(), pruning or Pruning(), "fixed", vocabulary.scale, vocabulary.n_terms, model=made)
 
     @classmethod
     def dense(

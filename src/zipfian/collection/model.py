@@ -17,10 +17,12 @@ from zipfian.errors import FingerprintMismatch, InvalidInput
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.sae import SaeVocabulary
+    from zipfian.vocabulary.splade import SpladeVocabulary
 
 QueryMode = Literal["encoder", "table"]
 
 _VOCABULARIES: dict[str, SaeVocabulary] = {}
+_SPLADE: dict[str, SpladeVocabulary] = {}
 _LOCK = threading.Lock()
 
 
@@ -56,6 +58,21 @@ class Model:
                 "with, or build the collection again"
             )
         return _remember(made)
+
+    def load_reader(self) -> SaeVocabulary | SpladeVocabulary:
+        """The vocabulary, of whatever kind: what turns an encoder's results into terms."""
+        if self.vocabulary is None or json.loads(self.vocabulary).get("kind") != "splade":
+            return self.load_vocabulary()
+        with _LOCK:
+            known = _SPLADE.get(str(self.fingerprint))
+        if known is None:
+            from zipfian.vocabulary.splade import SpladeVocabulary
+
+            labels = getattr(self.load_encoder(), "labels", None)
+            known = SpladeVocabulary.from_json(json.loads(self.vocabulary), labels() if labels else None)
+            with _LOCK:
+                _SPLADE[str(self.fingerprint)] = known
+        return known
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -93,6 +110,22 @@ def sae_model(
     loaded.check_encoder(chosen)
     _remember(loaded)
     return Model(register(chosen), _canonical(loaded.to_json()), loaded.fingerprint), loaded
+
+
+def splade_model(given: Any, min_weight: float) -> tuple[Model, SpladeVocabulary]:
+    """The model of a splade leg: a name or path of the hub, or a loaded encoder."""
+    from zipfian.vocabulary.splade import SpladeVocabulary
+
+    if isinstance(given, str | Path):
+        from zipfian.encode import hub
+
+        given = hub.load(given, kind="splade")
+    if not hasattr(given, "n_terms"):
+        raise InvalidInput(f"a splade leg needs the name or path of a SPLADE model, or its encoder, not {given!r:.80}")
+    made = SpladeVocabulary.of(given, min_weight=min_weight)
+    with _LOCK:
+        _SPLADE[made.fingerprint] = made
+    return Model(register(given), _canonical(made.to_json()), made.fingerprint), made
 
 
 def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | None:

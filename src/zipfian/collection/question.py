@@ -100,7 +100,7 @@ class Question:
 
     def answers(self, leg: Leg) -> bool:
         """Whether a leg can answer it when it is named: any inverted index also takes its own term ids."""
-        if leg.kind in ("latent", "visual") and self.terms is not None:
+        if leg.kind in ("latent", "visual", "splade") and self.terms is not None:
             return True
         return self.fits(leg) or (leg.has_vectors and self.vector is not None)
 
@@ -146,6 +146,8 @@ class Question:
     def _latent(self, leg: Leg) -> Terms:
         if leg.model is None:
             raise InvalidInput("this leg has no vocabulary")
+        if leg.kind == "splade":
+            return leg.model.load_reader().terms(self.encoded(leg))
         vocabulary = leg.model.load_vocabulary()
         if leg.source == "text" and self.mode_of(leg) == "table":
             return vocabulary.table_query(self.pieces(leg))

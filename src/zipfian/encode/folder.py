@@ -46,4 +46,5 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
             os.unlink(temporary)
         raise
 
+
 __all__ = ["OVERRIDE", "replacing", "root", "sha256"]

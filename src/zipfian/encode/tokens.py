@@ -59,14 +59,14 @@ class PieceTokenizer:
 
     def tokenize(self, texts: Sequence[str], most: int | None = None) -> list[Pieces | ZipfianError]:
         """The pieces of each text, only the first `most` where that is given; in the place of a bad one its error."""
-        checked = [_checked(text, i) for i, text in enumerate(texts)]
+        checked = [checked_text(text, i) for i, text in enumerate(texts)]
         good = [text for text in checked if isinstance(text, str)]
         pieces = iter(self._all(good) if most is None else self._first(good, most))
         return [next(pieces) if isinstance(text, str) else text for text in checked]
 
     def ids(self, text: str, most: int | None = None) -> list[int]:
         """The pieces of one text without their places: the quick way, for queries."""
-        checked = _checked(text, 0)
+        checked = checked_text(text, 0)
         if not isinstance(checked, str):
             raise checked
         if len(checked) > QUICK_CHARS:
@@ -115,7 +115,7 @@ class PieceTokenizer:
         return int(found)
 
 
-def _checked(text: object, index: int) -> str | ZipfianError:
+def checked_text(text: object, index: int) -> str | ZipfianError:
     if not isinstance(text, str):
         return InvalidInput(f"item {index} is {type(text).__name__}, not a text (str)")
     if len(text) > MAX_TEXT_CHARS:

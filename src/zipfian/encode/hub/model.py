@@ -1,0 +1,174 @@
+"""A hub model on a device: found at once, loaded at the first use, never with code from the hub."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from zipfian.encode.hub import files
+from zipfian.encode.hub._torch import Precision, checked_device, checked_precision, frozen, module
+from zipfian.encode.hub.family import Family, Library, family_of
+from zipfian.errors import InvalidInput
+
+_MAY_BE_MISSING = ("pooler.", "position_ids", "embeddings.token_type_ids")
+"""Parts no result depends on: zipfian pools by itself, and tables of numbers 0, 1, 2 are made anew."""
+
+
+class HubModel:
+    """Folder, configuration, device and, once needed, the network. Encoders of one model may share it.
+
+    Parameters
+    ----------
+    name_or_path
+        A folder, or a name on the hub, which is fetched now unless the hub's cache has it.
+    revision
+        Of a hub name: branch, tag or commit.
+    device, precision
+        `auto`, `cpu`, `cuda`, `cuda:N`; `float32`, or mixed precision with `bfloat16` or `float16`.
+    local_files_only
+        Never ask the hub.
+    library
+        `transformers` or `open_clip`, for folders that hold both formats.
+    """
+
+    def __init__(
+        self,
+        name_or_path: str | Path,
+        *,
+        revision: str | None = None,
+        device: str = "auto",
+        precision: str = "float32",
+        local_files_only: bool = False,
+        library: Library | None = None,
+    ) -> None:
+        module("torch")
+        module("transformers")
+        self.device = checked_device(device)
+        self.precision: Precision = checked_precision(precision, self.device)
+        self.folder = files.locate(name_or_path, revision=revision, local_files_only=local_files_only)
+        self.given = str(name_or_path)
+        self.revision = revision
+        self.name = self.folder.name if Path(name_or_path).expanduser().is_dir() else str(name_or_path).split("/")[-1]
+        self.family: Family = family_of(self.folder, library)
+        files.check_weights(self.folder)
+        self._lock = threading.RLock()
+        self._networks: dict[str, Any] = {}
+        self._hashes: dict[str, str] | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What finds the same model again; the device is not part of it."""
+        given = str(self.folder.resolve()) if Path(self.given).expanduser().is_dir() else self.given
+        found = {"name_or_path": given, "precision": self.precision, "library": self.family.library}
+        return found if self.revision is None else {**found, "revision": self.revision}
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Of all files of the model; reading them takes about a second per gigabyte, once."""
+        with self._lock:
+            if self._hashes is None:
+                self._hashes = files.hashes(self.folder)
+            return self._hashes
+
+    @contextmanager
+    def running(self, auto_class: str = "AutoModel") -> Iterator[Any]:
+        """The network, for one pass of one thread at a time."""
+        with self._lock:
+            if auto_class not in self._networks:
+                self._networks[auto_class] = self._load(auto_class)
+            with frozen(self.device, self.precision):
+                yield self._networks[auto_class]
+
+    def config(self) -> Any:
+        """The configuration as transformers reads it."""
+        transformers = module("transformers")
+        try:
+            return transformers.AutoConfig.from_pretrained(
+                str(self.folder), trust_remote_code=False, local_files_only=True
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidInput(
+                f"{self.folder}: transformers {transformers.__version__} cannot read its config.json "
+                f"({_short(error)}); a newer transformers may"
+            ) from error
+
+    def tokenizer(self) -> Any:
+        """The model's tokenizer as transformers makes it."""
+        transformers = module("transformers")
+        try:
+            return transformers.AutoTokenizer.from_pretrained(
+                str(self.folder), trust_remote_code=False, local_files_only=True
+            )
+        except ImportError as error:
+            raise InvalidInput(f"the tokenizer in {self.folder} needs another package: {error}") from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InvalidInput(f"{self.folder}: its tokenizer cannot be loaded ({_short(error)})") from error
+
+    def image_processor(self) -> Any:
+        """What prepares pictures; the variant on Pillow, which gives the same pixels on every machine."""
+        transformers = module("transformers")
+        new = int(transformers.__version__.partition(".")[0]) >= 5
+        which: dict[str, Any] = {"backend": "pil"} if new else {"use_fast": False}
+        try:
+            return transformers.AutoImageProcessor.from_pretrained(
+                str(self.folder), trust_remote_code=False, local_files_only=True, **which
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InvalidInput(
+                f"{self.folder}: its preprocessor_config.json cannot be used ({_short(error)})"
+            ) from error
+
+    def _load(self, auto_class: str) -> Any:
+        if self.family.library == "open_clip":
+            from zipfian.encode.hub.openclip import load_network
+
+            network = load_network(self.folder, self.family.config)
+        else:
+            network = self._load_transformers(auto_class)
+        return network.float().eval().to(self.device)
+
+    def _load_transformers(self, auto_class: str) -> Any:
+        transformers = module("transformers")
+        damaged = module("safetensors").SafetensorError
+        try:
+            with _quiet(transformers):
+                network, info = getattr(transformers, auto_class).from_pretrained(
+                    str(self.folder),
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    use_safetensors=True,
+                    output_loading_info=True,
+                )
+        except (damaged, OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
+            raise InvalidInput(f"{self.folder}: the model cannot be loaded ({_short(error)})") from error
+        missing = [key for key in sorted(info["missing_keys"]) if not any(part in key for part in _MAY_BE_MISSING)]
+        if missing or info["mismatched_keys"]:
+            named = ", ".join(missing[:3]) or str(sorted(map(str, info["mismatched_keys"]))[:3])
+            raise InvalidInput(
+                f"{self.folder}: weights do not fit a {type(network).__name__}, {len(missing)} are missing: {named}. "
+                "They would be random numbers, so the model was not used; a newer transformers may know this layout"
+            )
+        return network
+
+
+@contextmanager
+def _quiet(transformers: Any) -> Iterator[None]:
+    """No bars and no remarks on unused weights: what matters is checked here and becomes an error."""
+    log = transformers.utils.logging
+    bars, level = log.is_progress_bar_enabled(), log.get_verbosity()
+    log.disable_progress_bar()
+    log.set_verbosity_error()
+    try:
+        yield
+    finally:
+        log.set_verbosity(level)
+        if bars:
+            log.enable_progress_bar()
+
+
+def _short(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__

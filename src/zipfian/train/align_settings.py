@@ -1,0 +1,83 @@
+"""Settings of a training of alignment heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from zipfian.errors import InvalidInput
+from zipfian.train.settings import _real, _whole
+
+
+@dataclass(frozen=True, slots=True)
+class AlignSettings:
+    """How two heads are trained.
+
+    Parameters
+    ----------
+    dim, hidden
+        Width of the common space and of the hidden layer of each head.
+    word_rank, term_rank
+        Width that words and visual words are embedded in; 0 leaves them out.
+    batch
+        Pictures per step, each with one of its captions.
+    epochs, patience
+        Passes over all captions, and how many without a better dev score end the training.
+    dropout, hidden_dropout
+        Share of inputs and of hidden units left out.
+    temperature
+        Where the learnt temperature starts.
+    smoothing
+        Label smoothing.
+    averaging
+        Decay per step of the running mean of weights that is kept; 0 keeps the last weights.
+    whole_share
+        How often a picture shows itself whole where there are other views of it.
+    """
+
+    dim: int = 512
+    hidden: int = 512
+    word_rank: int = 384
+    term_rank: int = 0
+    batch: int = 1_024
+    epochs: int = 60
+    patience: int = 15
+    lr: float = 1e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.05
+    dropout: float = 0.2
+    hidden_dropout: float = 0.2
+    temperature: float = 0.07
+    smoothing: float = 0.0
+    averaging: float = 0.99
+    whole_share: float = 0.4
+    seed: int = 0
+    precision: str = "auto"
+    """`auto`: bf16 products on CUDA, float32 on a CPU."""
+
+    def __post_init__(self) -> None:
+        for name in ("dim", "hidden", "batch", "epochs", "patience"):
+            _whole(name, getattr(self, name), 1, 2**24)
+        for name in ("word_rank", "term_rank"):
+            _whole(name, getattr(self, name), 0, 2**16)
+        _whole("seed", self.seed, 0, 2**62)
+        _real("lr", self.lr, 0.0, 1e3, above=True)
+        _real("temperature", self.temperature, 0.0, 1e3, above=True)
+        _real("weight_decay", self.weight_decay, 0.0, 1e6)
+        for name in ("warmup", "dropout", "hidden_dropout", "smoothing", "averaging", "whole_share"):
+            _real(name, getattr(self, name), 0.0, 1.0)
+        if self.precision not in ("auto", "float32", "bf16"):
+            raise InvalidInput(f"precision must be auto, float32 or bf16, not {self.precision!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> AlignSettings:
+        """What `to_json` wrote."""
+        unknown = set(values) - {field.name for field in fields(cls)}
+        if unknown:
+            raise InvalidInput(f"unknown settings of an alignment: {', '.join(sorted(unknown))}")
+        return cls(**values)
