@@ -96,7 +96,7 @@ def _shown(encoded: Encoded, rows: list[tuple[int, float]], text: str | None) ->
         if encoded.grid is not None:
             height, width = encoded.grid
             place: dict[str, Any] = {"row": first, "column": second, "rows": height, "columns": width}
-        elif text is not None:
+        elif text is not None and first < second <= len(text):  # an expansion by the model has no place of its own
             start, end = _word(text, first, second)
             place = {"start": start, "end": end, "text": text[start:end]}
         else:
