@@ -26,7 +26,7 @@ COMMANDS: dict[str, str] = {
     "index": "put a folder, a JSONL or a CSV file into a collection; run again to follow changes",
     "search": "search a collection",
     "explain": "show how a document's score for a query comes about",
-    "inspect": "show what a collection holds",
+    "inspect": "show what a collection or vocabulary holds, and what a term means",
     "check": "read every byte of a collection and report damage",
     "delete": "remove documents by id",
     "merge": "join segments and drop what was deleted",
