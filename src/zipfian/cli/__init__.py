@@ -22,9 +22,9 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
 COMMANDS: dict[str, str] = {
-    "demo": "index Python's own documentation, search it and explain a hit",
-    "index": "put a folder, a JSONL or a CSV file into a collection; run again to follow changes",
-    "search": "search a collection",
+    "demo": "search texts by meaning and pictures by example, and see why",
+    "index": "put a folder of texts or pictures, JSONL, CSV or Parquet into a collection; again to follow changes",
+    "search": "search a collection by words, by meaning or with a picture",
     "explain": "show how a document's score for a query comes about",
     "inspect": "show what a collection or vocabulary holds, and what a term means",
     "check": "read every byte of a collection and report damage",

@@ -11,10 +11,10 @@ Four things are looked at, all of them known before anybody judges a result:
 - *How short the documents are*: one pooled vector blurs a long text and holds a short one whole, while a short text has
   few terms to share. Below SHORT words on average the weight of vectors of texts grows in proportion, up to MOST times.
 
-Where the constants come from: BASE is a prototype's (latent 1, dense 0.5). POOL and the use of coverage were settled while
-looking at all queries of CISI, CACM and LIMIT-small, so those collections do not test them. LEAST was then taken from a
-small grid on the queries with an even sha1, a part of SciFact included, by the worst collection first. SHORT and MOST
-come from captions of Flickr8k.
+Where the constants come from: BASE is a prototype's (latent 1, dense 0.5). POOL and the use of coverage were settled
+while looking at all queries of CISI, CACM and LIMIT-small, so those collections do not test them. LEAST was then taken
+from a small grid on the queries with an even sha1, a part of SciFact included, by the worst collection first. SHORT and
+MOST come from captions of Flickr8k.
 """
 
 from __future__ import annotations

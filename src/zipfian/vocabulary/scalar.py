@@ -60,7 +60,7 @@ class ScalarVocabulary:
 
     rotation: FloatArray
     mean: FloatArray
-    gamma: float = 30.0
+    gamma: float = 40.0
     scale: float = 200.0
     crelu: bool = True
     seed: int | None = None
@@ -93,7 +93,7 @@ class ScalarVocabulary:
         cls,
         vectors: Iterable[Vector],
         *,
-        gamma: float = 30.0,
+        gamma: float = 40.0,
         scale: float = 200.0,
         crelu: bool = True,
         seed: int = 0,
