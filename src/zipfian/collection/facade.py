@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,10 @@ from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.scoring import Scoring
 from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
+
+ENGINES = {"opensearch": "zipfian.engines.opensearch", "opensearchs": "zipfian.engines.opensearch"}
+"""Engines by the scheme of their addresses; a module has `create` and `open`, which give the verbs of `Collection`.
+By name only: this stage knows nothing of theirs."""
 
 CACHE_BYTES = 1 << 29
 MEMORY_BYTES = 1 << 28
@@ -84,13 +89,15 @@ class Collection:
         memory_bytes: int = MEMORY_BYTES,
         cache_bytes: int = CACHE_BYTES,
         encodings: EncodingCache | bool = True,
+        **engine: Any,
     ) -> Collection:
         """Make a new collection, open for writing.
 
         Parameters
         ----------
         path
-            A folder that does not exist or is empty.
+            A folder that does not exist or is empty; or an address such as `opensearch://host:9200/name`, which gives
+            a collection in that cluster with the same verbs.
         legs
             Ways to find a document: `["words"]` (the default), `["words", "latent"]` to understand texts as well,
             `["visual", "dense"]` for pictures, or names with settings such as
@@ -102,7 +109,13 @@ class Collection:
         encodings
             Where results of encoders are kept so that nothing is encoded twice: a cache, True for the user's own, or
             False for none.
+        engine
+            Settings of the other engine, such as shards and replicas; a folder has none.
         """
+        other = _engine(path, engine)
+        if other is not None:
+            made: Collection = other.create(path, legs, encodings=encodings, **engine)
+            return made
         chosen = Settings(make_legs(legs))
         _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
         directory = _directory(path)
@@ -120,12 +133,20 @@ class Collection:
         memory_bytes: int = MEMORY_BYTES,
         cache_bytes: int = CACHE_BYTES,
         encodings: EncodingCache | bool = True,
+        **engine: Any,
     ) -> Collection:
         """Open a collection for reading ('r') or for reading and writing ('w').
 
         `scoring` replaces the formula of legs by name for as long as it is open: nothing is re-indexed. Another phi
         costs one pass over the leg's postings at the first search. `generation` opens an older commit for reading.
+        An address such as `opensearch://host:9200/name` opens a collection in that cluster; `engine` are its settings.
         """
+        other = _engine(path, engine)
+        if other is not None:
+            if scoring is not None or generation is not None:
+                raise InvalidInput("a collection in a cluster has one formula per leg and no older generations")
+            found: Collection = other.open(path, mode, encodings=encodings, **engine)
+            return found
         if mode not in ("r", "w"):
             raise InvalidInput(f"mode must be 'r' or 'w', not {mode!r}")
         if mode == "w" and generation is not None:
@@ -397,6 +418,18 @@ class Collection:
         if self._closed:
             raise InvalidInput("this collection is closed; open it again")
         return self._view
+
+
+def _engine(path: Any, settings: Mapping[str, Any]) -> Any:
+    """The module of the engine that an address names, None for a folder."""
+    scheme, found, _ = path.partition("://") if isinstance(path, str) else ("", "", "")
+    if not found:
+        if settings:
+            raise InvalidInput(f"unknown setting {next(iter(settings))!r} of a collection in a folder")
+        return None
+    if scheme not in ENGINES:
+        raise InvalidInput(f"{path!r} names no engine that is known; one of {', '.join(f'{e}://' for e in ENGINES)}")
+    return importlib.import_module(ENGINES[scheme])
 
 
 def _directory(path: Any) -> FSDirectory:
