@@ -60,12 +60,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(path: str) -> Any:
-    from zipfian.engines.opensearch.address import is_address
-
-    if is_address(path):
-        from zipfian.engines.opensearch.collection import OpenSearchCollection
-
-        return OpenSearchCollection.open(path)
     from zipfian.collection import Collection
 
     return Collection.open(path)

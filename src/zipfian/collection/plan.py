@@ -158,7 +158,8 @@ def _method(fitting: Mapping[str, Leg], question: Question, method: str | Method
     if method == "latent-table":
         return Plan(method, (_need(fitting, "latent", method),), query="table")
     if method == "fusion":
-        words, dense = _need(fitting, "words", method), _need(fitting, "dense", method)
+        across = next((n for n, leg in fitting.items() if leg.kind == "aligned"), None)
+        words, dense = _need(fitting, "words", method), across or _need(fitting, "dense", method)
         return Plan(method, (dense, words), Linear.blend(dense, words, ALPHA), scoring={words: TfIdf()})
     if method == "two-stage":
         judge = _need(fitting, "dense", method)

@@ -1,0 +1,1 @@
+"""The evaluation lab: datasets, measures, protocols, significance, and one command per published table."""

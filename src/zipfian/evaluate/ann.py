@@ -1,0 +1,107 @@
+"""Approximate baselines: a FAISS index over a collection's dense leg, ranked by FAISS' own scores or refined.
+
+`FaissIndex` refines its shortlist by exact cosine. The published baselines do not, so here the order is FAISS' own
+unless `refine` is asked for.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from zipfian.collection.question import Question
+from zipfian.errors import InvalidInput
+from zipfian.retrieve.faiss_index import FAMILIES, FaissIndex
+
+Key = tuple[str, ...]
+_BUILT: weakref.WeakKeyDictionary[Any, dict[Key, tuple[Any, float]]] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHit:
+    """As much of a hit as the lab needs."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """Hits, best first."""
+
+    hits: tuple[FoundHit, ...]
+    timings: Mapping[str, float]
+    touched: tuple[float, float] | None
+    """Postings read (0 for vectors) and share of the documents looked at; None where it is not known."""
+
+    def __iter__(self) -> Iterator[FoundHit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+class OwnSearch(Protocol):
+    """A method that searches by itself, over a collection's vectors."""
+
+    def __call__(self, collection: Any, question: Question, k: int) -> Found:
+        """The k best documents."""
+        ...
+
+    def nbytes(self, collection: Any) -> int:
+        """Of what it searches."""
+        ...
+
+
+def once(collection: Any, key: Key, make: Callable[[Any], Any]) -> tuple[Any, float]:
+    """Something built from a snapshot, made once for each, and the seconds that took."""
+    view = collection._reading()
+    known = _BUILT.setdefault(view, {})
+    if key not in known:
+        start = time.perf_counter()
+        made = make(view)
+        known[key] = made, time.perf_counter() - start
+    return known[key]
+
+
+@dataclass(frozen=True)
+class AnnSearch:
+    """A method's `run`: one FAISS family over one dense leg."""
+
+    family: str
+    leg: str = "dense"
+    refine: bool = False
+
+    def __call__(self, collection: Any, question: Question, k: int) -> Found:
+        """The k best documents."""
+        view = collection._reading()
+        index, _ = self.index(collection)
+        start = time.perf_counter()
+        vector = question.pooled(view.settings.leg(self.leg))
+        encoded = time.perf_counter()
+        if self.refine:
+            found = index.find(vector, k)
+            docs, scores, scanned = found.docs, found.scores, found.scanned
+        else:
+            docs, scanned = index._propose(index.searcher.prepare(vector), min(k, index.n_vectors), None)
+            scores = -np.arange(len(docs), dtype=np.float64)
+        hits = tuple(FoundHit(*pair) for pair in zip(view.ids_of(docs), scores.tolist(), strict=True))
+        timings = {"encode": encoded - start, "total": time.perf_counter() - start}
+        return Found(hits, timings, None if scanned is None else (0.0, scanned / max(1, len(collection))))
+
+    def index(self, collection: Any) -> tuple[FaissIndex, float]:
+        """The index and the seconds it took to build."""
+        if self.family not in FAMILIES:
+            raise InvalidInput(f"unknown FAISS index {self.family!r}; one of {', '.join(FAMILIES)}")
+        return once(
+            collection, ("faiss", self.leg, self.family), lambda v: FaissIndex.build(v.dense(self.leg), self.family)
+        )
+
+    def nbytes(self, collection: Any) -> int:
+        """Of the index as FAISS writes it."""
+        return len(self.index(collection)[0].to_bytes())

@@ -1,0 +1,125 @@
+"""A collection for a dataset: built once, kept where the caller wants it, extended by the legs that are missing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from zipfian.collection import Collection, Leg
+from zipfian.collection.legs import default_leg
+from zipfian.errors import IndexNotFound, InvalidInput
+from zipfian.evaluate.datasets.base import Dataset
+from zipfian.evaluate.methods import Kind, Method
+
+Progress = Callable[[int], None]
+
+
+def legs_of(methods: Iterable[Method], kind: Kind) -> tuple[str, ...]:
+    """The legs that some methods need, each once."""
+    return tuple(dict.fromkeys(leg for method in methods for leg in method.legs_for(kind)))
+
+
+def grouped(methods: Sequence[Method], kind: Kind) -> list[tuple[tuple[str, ...], list[Method]]]:
+    """Methods that may share a collection, and its legs.
+
+    A fusion ranks with every leg there is: what it gives must not depend on which other methods are measured beside
+    it, so it gets a collection of exactly its own legs. Single legs go where they fit.
+    """
+    groups: dict[frozenset[str], list[Method]] = {}
+    for method in methods:
+        if method.alone:
+            groups.setdefault(frozenset(method.legs_for(kind)), []).append(method)
+    rest = []
+    for method in methods:
+        if not method.alone:
+            fitting = [legs for legs in groups if legs >= set(method.legs_for(kind))]
+            if fitting:
+                groups[max(fitting, key=len)].append(method)
+            else:
+                rest.append(method)
+    out = [(legs_of(part, kind), part) for part in groups.values()]
+    return [*out, (legs_of(rest, kind), rest)] if rest else out
+
+
+@contextmanager
+def built(
+    dataset: Dataset, legs: Sequence[str], work: Path | None = None, progress: Progress | None = None
+) -> Iterator[Collection]:
+    """The dataset as a searchable collection with these legs; in a temporary folder unless `work` is given.
+
+    A collection kept in `work` from an earlier run with the same legs is used again; it must hold the same documents.
+    """
+    if work is not None:
+        work.mkdir(parents=True, exist_ok=True)
+        with _opened(
+            dataset, legs, work / f"{_file_name(dataset.name)}+{'+'.join(sorted(legs))}.zf", progress
+        ) as collection:
+            yield collection
+        return
+    with (
+        TemporaryDirectory(prefix="zipfian-eval-") as folder,
+        _opened(dataset, legs, Path(folder) / "collection.zf", progress) as collection,
+    ):
+        yield collection
+
+
+@contextmanager
+def _opened(dataset: Dataset, legs: Sequence[str], path: Path, progress: Progress | None) -> Iterator[Collection]:
+    mark = fingerprint(dataset)
+    try:
+        collection = Collection.open(path, mode="w")
+    except IndexNotFound:
+        collection = Collection.create(path, make_legs(legs, dataset))
+    with collection:
+        if len(collection) and collection.user.get("dataset") != mark:
+            raise InvalidInput(
+                f"{path}: holds a collection of other documents than {dataset.name}; give another --work folder"
+            )
+        if len(collection) != dataset.n_docs:
+            collection.add(_readable(dataset, collection.legs), "skip", progress)
+            collection.commit({"dataset": mark})
+        yield collection
+
+
+def make_legs(names: Sequence[str], dataset: Dataset) -> dict[str, Leg]:
+    """The legs that names mean for a dataset, by what its documents are.
+
+    `dense` reads pictures in picture sets and texts elsewhere; `aligned` and `translated` are over pictures where there
+    are any, and a translated leg over pictures borrows the postings of a visual one.
+    """
+    pictures = "image" in next(dataset.documents())
+    out: dict[str, Leg] = {}
+    for name in names:
+        if name == "aligned":
+            out[name] = Leg.aligned("image" if pictures else "text")
+        elif name == "translated":
+            if pictures:
+                out.setdefault("visual", default_leg("visual"))
+            out[name] = Leg.translated("image" if pictures else "text")
+        else:
+            out[name] = default_leg("dense-image" if name == "dense" and dataset.kind == "image" else name)
+    return out
+
+
+def _readable(dataset: Dataset, legs: Mapping[str, Leg]) -> Iterator[dict[str, Any]]:
+    """The documents; without their pictures where no leg looks at them, which a collection would refuse."""
+    looks = any(leg.source == "image" for leg in legs.values())
+    for item in dataset.documents():
+        yield item if looks else {key: value for key, value in item.items() if key != "image"}
+
+
+def fingerprint(dataset: Dataset) -> str:
+    """Of the documents' ids and texts: two datasets with the same one may share a collection."""
+    digest = hashlib.sha256(dataset.kind.encode())
+    for item in dataset.documents():
+        for value in (item["id"], item.get("text") or "", Path(item["image"]).name if "image" in item else ""):
+            digest.update(f"{len(value)}:{value}".encode())
+    return digest.hexdigest()[:32]
+
+
+def _file_name(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "_" for c in name) or "dataset"

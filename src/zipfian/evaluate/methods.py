@@ -1,0 +1,176 @@
+"""Retrieval methods by name: which legs each needs and how a collection is asked."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from zipfian.collection.question import Question
+from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.evaluate.ann import AnnSearch, OwnSearch
+from zipfian.evaluate.datasets.base import Picture, Query
+from zipfian.evaluate.surrogate import ScalarSearch
+from zipfian.rerank.training_free import VARIANTS
+from zipfian.retrieve.scoring import TfIdf
+
+Kind = Literal["text", "image", "caption"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to rank the documents of a collection."""
+
+    name: str
+    summary: str
+    legs: Mapping[Kind, tuple[str, ...]]
+    """Legs the collection must have, for each kind of dataset the method can rank."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Keywords of `Collection.search`."""
+    alone: bool = False
+    """It uses whatever legs a collection has, so it needs one with its own legs and no others."""
+    single: bool = False
+    """One leg alone: a candidate for the best single leg that a hybrid is compared with."""
+    text_only: bool = False
+    """It cannot be asked with a picture: in caption sets it ranks pictures by text, not texts by picture."""
+    run: OwnSearch | None = None
+    """Searches in place of `Collection.search`."""
+    depth: int | None = None
+    """Rankings are no longer than this: the candidates that a second stage looks at."""
+
+    def legs_for(self, kind: Kind) -> tuple[str, ...]:
+        """The legs for one kind of dataset."""
+        if kind not in self.legs:
+            raise InvalidInput(
+                f"the method {self.name!r} does not rank {kind} collections; these do: {', '.join(names(kind))}"
+            )
+        return self.legs[kind]
+
+
+def _single(name: str, summary: str, kinds: Iterable[Kind], leg: str | None = None, **options: Any) -> Method:
+    leg = leg or name
+    reads_texts = leg in ("words", "latent", "dense", "splade")  # in a caption set; `dense` is of pictures elsewhere
+    return Method(
+        name, summary, dict.fromkeys(kinds, (leg,)), {"leg": leg, **options}, single=True, text_only=reads_texts
+    )
+
+
+def _ann(name: str, summary: str, family: str, refine: bool = False) -> Method:
+    return Method(name, summary, {"text": ("dense",), "image": ("dense",)}, run=AnnSearch(family, refine=refine))
+
+
+def _two_stage(candidates: int, name: str) -> Method:
+    legs: Mapping[Kind, tuple[str, ...]] = {"text": ("latent", "dense"), "image": ("visual", "dense")}
+    summary = f"sparse candidates reranked by dense cosine, K={candidates}"
+    return Method(name, summary, legs, {"method": "two-stage", "K": candidates}, alone=True, depth=candidates)
+
+
+_ALL: tuple[Kind, ...] = ("text", "image", "caption")
+_HYBRID: Mapping[Kind, tuple[str, ...]] = {
+    "text": ("words", "latent", "dense"),
+    "image": ("visual", "dense"),
+    "caption": ("words", "aligned", "translated"),
+}
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        _single("words", "BM25 over words", ("text", "caption")),
+        _single("latent", "BM25 over latent terms", ("text", "caption")),
+        _single("latent-table", "latent terms, queries through the token table", ("text", "caption"), "latent",
+                query="table"),
+        _single("dense", "cosine of pooled vectors, exact", _ALL),
+        _single("visual", "BM25 over visual words", ("image",)),
+        _single("tfidf", "cosine of TF-IDF vectors of words", ("text", "caption"), "words", scoring=TfIdf()),
+        _single("splade", "learned sparse terms", ("text",)),
+        Method("scalar", "surrogate text of pooled vectors, dot product", {"text": ("dense",), "image": ("dense",)},
+               run=ScalarSearch()),
+        _single("aligned", "cosine in the space shared by pictures and texts", ("caption",)),
+        _single("translated", "words translated to visual words", ("caption",)),
+        _two_stage(200, "two-stage"),
+        _two_stage(100, "two-stage-100"),
+        Method("ensemble", "visual words and dense vectors, z-scores added", {"image": ("visual", "dense")},
+               {"method": "linear"}, alone=True),
+        Method("hybrid", "all legs, weights adapted to the query", _HYBRID, {"method": "hybrid"}, alone=True),
+        Method("rrf", "reciprocal rank fusion of all legs", _HYBRID, {"method": "rrf"}, alone=True),
+        *(
+            Method(name, f"the training-free reranker, signals: {name.partition(':')[2] or 'all'}",
+                   {"caption": ("words", "aligned", "dense")}, {"method": name, "K": 100}, alone=True, depth=100)
+            for name in ("training-free", *(f"training-free:{v}" for v in VARIANTS))
+        ),
+        Method("fusion", "0.80 x dense cosine + 0.20 x TF-IDF cosine",
+               {"text": ("words", "dense"), "caption": ("words", "aligned")}, {"method": "fusion"},
+               text_only=True),
+        _ann("hnsw", "FAISS HNSW32, efSearch=100, on pooled vectors", "bm25v-hnsw"),
+        _ann("ivfpq", "FAISS IVF+PQ, m=48, nlist=100, nprobe=1, on pooled vectors", "bm25v-ivfpq"),
+        _ann("ivfpq-refined", "the same, its candidates ordered by exact cosine", "bm25v-ivfpq", refine=True),
+    )
+}  # fmt: skip
+"""Every method that `zipfian eval` knows; `register` adds others."""
+
+
+def register(method: Method) -> None:
+    """Make another method known, for this process."""
+    if method.name in METHODS:
+        raise InvalidInput(f"there is a method {method.name!r} already")
+    METHODS[method.name] = method
+
+
+def names(kind: Kind | None = None) -> list[str]:
+    """Known methods, or those for one kind of dataset."""
+    return [name for name, method in METHODS.items() if kind is None or kind in method.legs]
+
+
+def find(wanted: Sequence[str], kind: Kind) -> list[Method]:
+    """Methods by name, each once, in the order given."""
+    if not wanted:
+        raise InvalidInput(f"name at least one method; for {kind} collections there are: {', '.join(names(kind))}")
+    out: dict[str, Method] = {}
+    for name in wanted:
+        if name not in METHODS:
+            raise InvalidInput(f"unknown method {name!r}; for {kind} collections there are: {', '.join(names(kind))}")
+        METHODS[name].legs_for(kind)
+        out[name] = METHODS[name]
+    return list(out.values())
+
+
+def check_legs(collection: Any, method: Method, kind: Kind) -> None:
+    """The collection must have what the method needs."""
+    there = list(collection.legs)
+    missing = [leg for leg in method.legs_for(kind) if leg not in there]
+    if missing:
+        raise InvalidInput(
+            f"the method {method.name!r} needs the leg {missing[0]!r}; the collection has: {', '.join(there)}. "
+            f"Add it with collection.add_leg({missing[0]!r}, ...) and commit(), or build the collection with it"
+        )
+
+
+def asked(query: Query) -> Question:
+    """The query as a collection takes it; encoders' passes over it are made once, however many methods ask."""
+    return Question(query.text, **picture_argument(query.image))
+
+
+def search(collection: Any, method: Method, question: Question, k: int, **options: Any) -> Any:
+    """Ask a collection; gives its `Results`, or something with ids and scores."""
+    if method.run is not None:
+        return method.run(collection, question, k)
+    chosen = {**dict(method.options), **options}
+    return collection.search(question.asked_by(chosen.pop("query", None)), k=k, **chosen)
+
+
+def picture_argument(picture: Picture | None) -> dict[str, Any]:
+    """`image=` for a search: the file, or the part of it that counts, as PNG bytes."""
+    if picture is None:
+        return {}
+    if picture.box is None:
+        return {"image": picture.path}
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtra("cropping query pictures", "image") from None
+    out = io.BytesIO()
+    left, upper, right, lower = (round(v) for v in picture.box)
+    with Image.open(picture.path, formats=("JPEG", "PNG", "WEBP")) as opened:
+        opened.convert("RGB").crop((left, upper, right, lower)).save(out, "PNG")
+    return {"image": out.getvalue()}

@@ -1,0 +1,25 @@
+"""One command per published table or figure: `zipfian eval table NAME --data pets=DIR --out DIR`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from zipfian.errors import InvalidInput
+from zipfian.evaluate.tables import bm25v, bm25v_cost, hybridvl, hybridvl_index, latentterms
+from zipfian.evaluate.tables.base import Context, Made, Table
+
+TABLES: dict[str, Table] = {
+    table.name: table for part in (bm25v, bm25v_cost, latentterms, hybridvl, hybridvl_index) for table in part.TABLES
+}
+
+
+def run_table(name: str, data: Mapping[str, Path], out: Path | None = None, work: Path | None = None) -> Made:
+    """Make one table; with `out`, its files too."""
+    if name not in TABLES:
+        raise InvalidInput(f"unknown table {name!r}; there are: {', '.join(TABLES)}")
+    table = TABLES[name]
+    made = table.run(Context(name, dict(data), table.data, work))
+    if out is not None:
+        made.write(out)
+    return made
