@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zipfian import Collection, Leg
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
+from zipfian.retrieve.scoring import Dot
 from zipfian.types import Encoded
 from zipfian.vocabulary.scalar import ScalarVocabulary, random_rotation, streaming_mean
 
@@ -161,3 +163,16 @@ def test_bad_vectors(fitted: ScalarVocabulary, bad: np.ndarray) -> None:
 def test_bad_settings(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidInput):
         ScalarVocabulary.fit([unit_rows(5)], **wrong)
+
+
+def test_as_a_leg_of_a_collection(fitted: ScalarVocabulary, tmp_path: Path) -> None:
+    """Term frequencies and integer query weights under `Dot`: the product of the integer vectors, exactly."""
+    rows, queries = unit_rows(80, seed=20), unit_rows(5, seed=21)
+    with Collection.create(tmp_path / "c.zf", {"scalar": Leg.terms(fitted.n_terms, tf="count", scoring=Dot())}) as c:
+        c.add({"id": str(i), "terms": {"scalar": fitted.terms(row)}} for i, row in enumerate(rows))
+        c.commit()
+        expected = dense(fitted, queries, query=True) @ dense(fitted, rows).T
+        for query, scores in zip(queries, expected, strict=True):
+            found = c.search(fitted.query_terms(query), k=10)
+            assert [hit.score for hit in found] == sorted(scores, reverse=True)[:10]
+            assert all(scores[int(hit.id)] == hit.score for hit in found)

@@ -34,6 +34,8 @@ COMMANDS: dict[str, str] = {
     "eval": "measure methods on data with known answers, with significance; one command per published table",
     "tune": "choose scoring or weights on a dataset, k-fold",
     "train": "train a vocabulary of your own on the token vectors of an encoder",
+    "export": "write a collection as surrogate text, or as mapping and bulk files for OpenSearch",
+    "verify": "run the same queries on a folder and on a cluster, and compare",
     "restore": "go back to an older commit when the newest is damaged",
 }
 """Name and one-line help of each subcommand; the module of the same name does the work."""

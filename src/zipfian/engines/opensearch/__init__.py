@@ -1,0 +1,22 @@
+"""A collection in an OpenSearch cluster: the verbs of `Collection`, the storage and the scale of a search engine."""
+
+from zipfian.engines.opensearch.address import Address, is_address
+from zipfian.engines.opensearch.bulk import BulkSettings
+from zipfian.engines.opensearch.collection import OpenSearchCollection
+from zipfian.engines.opensearch.errors import DocumentsRejected, EngineRefused, EngineUnavailable, Rejection
+
+create = OpenSearchCollection.create
+open = OpenSearchCollection.open
+
+__all__ = [
+    "Address",
+    "BulkSettings",
+    "DocumentsRejected",
+    "EngineRefused",
+    "EngineUnavailable",
+    "OpenSearchCollection",
+    "Rejection",
+    "create",
+    "is_address",
+    "open",
+]

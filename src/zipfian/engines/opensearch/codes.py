@@ -1,0 +1,156 @@
+"""How a leg's weights become integer term frequencies, and a query's weights boosts, so that scores come out equal.
+
+A server cannot apply phi or a scale later, so the frequency sent is round(S phi(w)), and saturation is put on the same
+scale: with k1' = S k1,
+
+    tf' / (tf' + k1' norm) = phi / (phi + k1 norm).
+
+Servers before OpenSearch 3 also multiply by (k1' + 1), where we want (k1 + 1) or nothing: the quotient goes into the
+boosts. Dot products come from a scripted similarity (boost x frequency), and from `rank_features` for real weights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+from urllib.parse import quote, unquote
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.collection.legs import Leg
+from zipfian.engines.opensearch.client import Server
+from zipfian.errors import InvalidInput
+from zipfian.index.lengths import apply_phi
+from zipfian.retrieve.scoring import BM25, Dot
+
+Storage = Literal["frequencies", "repeated", "features"]
+"""token|tf, token token token, or a map of real numbers."""
+
+DELIMITER = "|"
+STEPS = 100.0
+"""Steps in a weight of 1 where phi leaves no whole numbers."""
+REPEATED_STEPS = 8.0
+"""The same where a token must be repeated: a document of 16 terms then has some hundred tokens."""
+MAX_FREQUENCY = 1 << 20
+
+_PLAIN = re.compile(r"[A-Za-z0-9+#.@&_-]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class LegCode:
+    """One leg's way into the index; stored with it, since it cannot change afterwards."""
+
+    storage: Storage
+    steps: float
+    """Frequency of a transformed weight of 1."""
+
+    @classmethod
+    def choose(cls, name: str, leg: Leg, server: Server, storage: Storage | None = None) -> LegCode:
+        """The most faithful form the server can hold; `InvalidInput` for scorings no form gives."""
+        _check(name, leg)
+        if storage is None:
+            if isinstance(leg.scoring, Dot) and leg.tf == "float32":
+                storage = "features"
+            else:
+                storage = "frequencies" if server.has_frequencies else "repeated"
+        if storage == "frequencies" and not server.has_frequencies:
+            raise InvalidInput(
+                f"leg {name!r}: {server.distribution} {server.version} cannot read term frequencies from a text "
+                "(OpenSearch 2.10 and newer can): use 'repeated'"
+            )
+        if storage == "features" and not isinstance(leg.scoring, Dot):
+            raise InvalidInput(f"leg {name!r}: real weights ('features') are scored by Dot() only, not by BM25")
+        if storage == "features":
+            return cls(storage, 1.0)
+        whole = leg.tf != "float32" and leg.scoring.phi == "identity"
+        steps = leg.scale if whole else STEPS
+        return cls(storage, min(steps, REPEATED_STEPS) if storage == "repeated" else steps)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def similarity(self, leg: Leg) -> dict[str, Any] | None:
+        """The server's scoring of the field."""
+        if self.storage == "features":
+            return None
+        if isinstance(leg.scoring, BM25):
+            return {"type": "BM25", "k1": leg.scoring.k1 * self.steps, "b": leg.scoring.b}
+        return {"type": "scripted", "script": {"source": "return query.boost * doc.freq;"}}
+
+    def boosts(self, leg: Leg, weights: npt.NDArray[np.float64], server: Server) -> npt.NDArray[np.float64]:
+        """Query weights as boosts."""
+        given = apply_phi(weights, str(leg.scoring.phi))
+        if not isinstance(leg.scoring, BM25):
+            return given / self.steps
+        wanted = 1.0 if leg.scoring.variant == "lucene" else leg.scoring.k1 + 1.0
+        there = leg.scoring.k1 * self.steps + 1.0 if server.bm25_factor else 1.0
+        return given * (wanted / there)
+
+    def frequencies(self, leg: Leg, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """What is sent for given weights; at least 1, since a posting that was kept must be found."""
+        exact = np.rint(apply_phi(weights, str(leg.scoring.phi)) * self.steps)
+        return np.clip(exact, 1.0, MAX_FREQUENCY).astype(np.int64)
+
+    def loss(self, leg: Leg, weights: npt.NDArray[np.float64]) -> float:
+        """Sum of relative errors of the weights as sent."""
+        if self.storage == "features" or not len(weights):
+            return 0.0
+        wanted = apply_phi(weights, str(leg.scoring.phi))
+        return float(np.sum(np.abs(self.frequencies(leg, weights) / self.steps - wanted) / wanted))
+
+    def field(self, leg: Leg, tokens: list[str], weights: npt.NDArray[np.float64]) -> Any:
+        """The value of the leg's field for one document."""
+        if self.storage == "features":
+            given = apply_phi(weights, str(leg.scoring.phi))
+            return {token: float(w) for token, w in zip(tokens, given.tolist(), strict=True)}
+        sent = self.frequencies(leg, weights).tolist()
+        if self.storage == "repeated":
+            return " ".join(" ".join([token] * tf) for token, tf in zip(tokens, sent, strict=True))
+        return " ".join(f"{token}{DELIMITER}{tf}" for token, tf in zip(tokens, sent, strict=True))
+
+
+def weights_of(leg: Leg, stored: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Stored weights (steps, counts or real numbers) as real weights."""
+    return stored.astype(np.float64) / (leg.scale if leg.tf == "fixed" else 1.0)
+
+
+def token(term: str | int) -> str:
+    """A term without white space, delimiter or anything else an analyser might stumble over.
+
+    >>> token("c++"), token("a|b"), token(17)
+    ('c++', 'a%7Cb', '17')
+    """
+    if isinstance(term, int):
+        return str(term)
+    if _PLAIN.match(term):
+        return term
+    return "".join(c if c.isalnum() or c in "+#.@&_-" else quote(c, safe="") for c in term)
+
+
+def term_of(leg: Leg, found: str) -> str | int:
+    """The term a token stands for."""
+    return unquote(found) if leg.kind == "words" else int(found)
+
+
+def _check(name: str, leg: Leg) -> None:
+    """Refuse what a server's similarity cannot express, rather than score something else."""
+    scoring: Any = leg.scoring
+    if isinstance(scoring, BM25) and scoring.variant not in ("zipfian", "lucene"):
+        raise InvalidInput(
+            f"leg {name!r}: OpenSearch has no BM25 variant {scoring.variant!r}; use 'zipfian' or 'lucene'"
+        )
+    if not isinstance(scoring, BM25 | Dot):
+        raise InvalidInput(f"leg {name!r}: OpenSearch cannot score {type(scoring).__name__}; use BM25() or Dot()")
+    if leg.pruning.prunes_vocabulary:
+        raise InvalidInput(
+            f"leg {name!r}: max_df_share and drop_top_share depend on all documents, which a cluster never sees at "
+            "once; prune documents with min_weight or top_k instead"
+        )
+
+
+def codes_from_json(data: Mapping[str, Any]) -> dict[str, LegCode]:
+    """What `to_json` of each leg's code gave."""
+    return {name: LegCode(code["storage"], float(code["steps"])) for name, code in data.items()}

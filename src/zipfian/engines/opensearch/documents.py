@@ -1,0 +1,131 @@
+"""Checked documents as the lines of a bulk request."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.collection.items import Item
+from zipfian.collection.legs import Leg
+from zipfian.collection.results import Document
+from zipfian.engines.opensearch.codes import LegCode, token, weights_of
+from zipfian.engines.opensearch.fields import document_fields, properties
+from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, leg_field, vector_field, vector_property
+from zipfian.errors import IndexCorrupt
+from zipfian.index.metadata import decode_metadata, encode_metadata
+from zipfian.types import Terms
+from zipfian.vocabulary import prune_terms
+
+Action = Literal["index", "create", "delete"]
+
+
+@dataclass(slots=True)
+class Operation:
+    """One line or two of a bulk request."""
+
+    id: str
+    action: Action
+    lines: bytes
+    sequence: int = 0
+
+
+@dataclass(slots=True)
+class Loss:
+    """What turning weights into whole frequencies cost, over all postings sent by one collection object."""
+
+    postings: int = 0
+    error: float = 0.0
+    """Sum of relative errors."""
+
+    @property
+    def mean(self) -> float:
+        """Mean relative error of a weight."""
+        return self.error / self.postings if self.postings else 0.0
+
+
+@dataclass(slots=True)
+class Writer:
+    """Makes operations of documents; remembers which fields the mapping must have first."""
+
+    legs: Mapping[str, Leg]
+    codes: Mapping[str, LegCode]
+    losses: dict[str, Loss] = field(default_factory=dict)
+
+    def operation(self, item: Item, action: Action, sequence: int) -> tuple[Operation, dict[str, dict[str, Any]]]:
+        """The document as an operation, and the mapping entries it needs."""
+        source, needed = self.source(item, sequence)
+        head: dict[str, Any] = {action: {"_id": item.id}}
+        return Operation(item.id, action, _line(head) + _line(source), sequence), needed
+
+    def source(self, item: Item, sequence: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """The document as the index stores it."""
+        values, types = document_fields(item.metadata)
+        needed = {n: properties({"x": t}).popitem()[1] for n, t in types.items()}
+        stored: dict[str, Any] = {}
+        if item.text is not None:
+            stored["text"] = item.text
+        if item.metadata:
+            stored["meta"] = encode_metadata(item.metadata).decode()
+        source: dict[str, Any] = {SEQUENCE: sequence, STORED: stored, **values}
+        for name, leg in self.legs.items():
+            tokens, weights = self._terms(name, leg, item)
+            if tokens:
+                source[leg_field(name)] = self.codes[name].field(leg, tokens, weights)
+                loss = self.losses.setdefault(name, Loss())
+                loss.postings += len(tokens)
+                loss.error += self.codes[name].loss(leg, weights)
+        for name, vector in item.vectors.items():
+            source[vector_field(name, len(vector))] = pack(vector)
+            needed[vector_field(name, len(vector))] = vector_property()
+        return source, needed
+
+    def _terms(self, name: str, leg: Leg, item: Item) -> tuple[list[str], npt.NDArray[np.float64]]:
+        if leg.kind == "words":
+            counts = leg.vocabulary.counts(item.text or "")
+            words, tf = list(counts), np.fromiter(counts.values(), np.float64, len(counts))
+            if leg.pruning.prunes_documents:
+                ids = np.arange(len(words), dtype=np.int32)
+                by_name = sorted(range(len(words)), key=words.__getitem__)  # ties break by the order of words
+                words, tf = [words[i] for i in by_name], tf[by_name]
+                kept = prune_terms(Terms(ids, tf.astype(np.float32)), leg.pruning)
+                words, tf = [words[i] for i in kept.ids.tolist()], kept.weights.astype(np.float64)
+            return [token(word) for word in words], tf
+        found = item.terms.get(name)
+        if found is None:
+            return [], np.empty(0)
+        return [token(term) for term in found[0].tolist()], weights_of(leg, found[1])
+
+
+def deletion(doc_id: str) -> Operation:
+    """Remove a document."""
+    return Operation(doc_id, "delete", _line({"delete": {"_id": doc_id}}))
+
+
+def document(doc_id: str, source: Mapping[str, Any], where: str) -> Document:
+    """The stored document."""
+    stored = source.get(STORED, {})
+    try:
+        metadata = decode_metadata(stored["meta"].encode()) if "meta" in stored else {}
+    except (ValueError, AttributeError) as e:
+        raise IndexCorrupt(where, f"the metadata of document {doc_id!r} cannot be read ({e})") from e
+    return Document(doc_id, stored.get("text"), metadata)
+
+
+def pack(vector: npt.NDArray[np.float32]) -> str:
+    """A vector as base64 of little-endian floats."""
+    return base64.b64encode(np.ascontiguousarray(vector, "<f4").tobytes()).decode()
+
+
+def unpack(text: str) -> npt.NDArray[np.float32]:
+    """The inverse of `pack`."""
+    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"

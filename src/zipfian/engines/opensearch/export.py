@@ -1,0 +1,166 @@
+"""A stored collection for engines that somebody else runs: surrogate text, or everything OpenSearch needs.
+
+Nothing here talks to a server. Surrogate text is one document per line, each codeword repeated as often as its
+frequency says; any full-text engine with a whitespace analyser can index it. For OpenSearch: the index as JSON, the
+documents as bulk requests, and a query to fill in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zipfian.collection.items import Item
+from zipfian.collection.legs import Leg
+from zipfian.collection.settings import Settings
+from zipfian.engines.opensearch.client import Server
+from zipfian.engines.opensearch.codes import REPEATED_STEPS, LegCode, Storage, token, weights_of
+from zipfian.engines.opensearch.documents import Writer
+from zipfian.engines.opensearch.mapping import Layout, leg_field
+from zipfian.errors import InvalidInput
+from zipfian.index.segment import SegmentReader
+from zipfian.index.snapshot import Snapshot
+
+SERVER = Server("opensearch", "2.19.1")
+BULK_BYTES = 32 << 20
+"""Bytes of one bulk file; servers accept 100 MB by default."""
+EXAMPLE_TERMS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written."""
+
+    documents: int
+    files: tuple[Path, ...]
+    loss: Mapping[str, float]
+    """Mean relative error of a leg's weights as whole frequencies."""
+
+
+def stored_items(snapshot: Snapshot, legs: Mapping[str, Leg]) -> Iterator[Item]:
+    """Every live document, with its terms in stored form, in document order."""
+    for segment in snapshot.segments:
+        wanted = {n: segment.legs[n].to_batch() for n, leg in legs.items() if leg.kind != "words" and n in segment.legs}
+        for doc in np.flatnonzero(segment.live).tolist():
+            terms = {}
+            for name, batch in wanted.items():
+                part = slice(int(batch.indptr[doc]), int(batch.indptr[doc + 1]))
+                ids = np.asarray(batch.terms)[batch.indices[part]].astype(np.int32)
+                terms[name] = (ids, np.asarray(batch.tf[part]))
+            text, metadata = segment.docs.text(doc), segment.docs.metadata(doc)
+            yield Item(segment.docs.id(doc), text, terms, _vectors(segment, doc), metadata, 0)
+
+
+def surrogate_lines(
+    snapshot: Snapshot, settings: Settings, leg_name: str, *, steps: float | None = None, prefix: str = "t"
+) -> Iterator[tuple[str, str]]:
+    """Id and surrogate text of every document.
+
+    `steps` is the frequency of a (transformed) weight of 1; by default whole weights as they are, others in eighths.
+    `prefix` makes words of term numbers.
+    """
+    leg = settings.leg(leg_name)
+    if not leg.has_postings:
+        raise InvalidInput(f"leg {leg_name!r} holds vectors, not terms: it has no surrogate text")
+    if any(c.isspace() for c in prefix):
+        raise InvalidInput(f"the prefix of codewords must have no blanks, not {prefix!r}")
+    whole = leg.tf == "count" and leg.scoring.phi == "identity"
+    code = LegCode("repeated", float(steps) if steps is not None else 1.0 if whole else REPEATED_STEPS)
+    if not code.steps > 0:
+        raise InvalidInput(f"steps must be a number above 0, not {steps!r}")
+    for item in stored_items(snapshot, {leg_name: leg}):
+        if leg.kind == "words":
+            counts = leg.vocabulary.counts(item.text or "")
+            tokens, weights = [token(w) for w in counts], np.fromiter(counts.values(), np.float64, len(counts))
+        else:
+            ids, stored = item.terms.get(leg_name, (np.empty(0, np.int32), np.empty(0)))
+            tokens, weights = [f"{prefix}{t}" for t in ids.tolist()], weights_of(leg, stored)
+        yield item.id, str(code.field(leg, tokens, weights))
+
+
+def write_opensearch(
+    snapshot: Snapshot, settings: Settings, folder: Path, index: str, *, server: Server = SERVER, shards: int = 3,
+    replicas: int = 1, storage: Mapping[str, Storage] | None = None,
+) -> Exported:  # fmt: skip
+    """`mapping.json`, `bulk-00000.ndjson` ..., `query-<leg>.json` for each leg, and how to use them."""
+    layout = Layout.choose(settings, server, storage, shards, replicas, "1s")
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise InvalidInput(f"{folder} is not empty: choose a new folder")
+    writer = Writer(settings.posting_legs, layout.codes)
+    body = layout.body()
+    files: list[Path] = []
+    count, size, out = 0, 0, None
+    try:
+        for item in stored_items(snapshot, settings.legs):
+            operation, needed = writer.operation(item, "index", count + 1)
+            body["mappings"]["properties"].update(needed)
+            if out is None or size + len(operation.lines) > BULK_BYTES:
+                if out is not None:
+                    out.close()
+                files.append(folder / f"bulk-{len(files):05}.ndjson")
+                out, size = files[-1].open("wb"), 0
+            size += out.write(operation.lines)
+            count += 1
+    finally:
+        if out is not None:
+            out.close()
+    files.append(_write(folder / "mapping.json", body))
+    for name, leg in settings.posting_legs.items():
+        files.append(_write(folder / f"query-{name}.json", query_template(name, leg, layout.codes[name], server)))
+    files.append(folder / "README.txt")
+    files[-1].write_text(_HOW.format(index=index, server=server.version), encoding="utf-8")
+    return Exported(count, tuple(files), {name: loss.mean for name, loss in writer.losses.items()})
+
+
+def query_template(name: str, leg: Leg, code: LegCode, server: Server) -> dict[str, Any]:
+    """A search with placeholders: one clause per term; `about` says how a query's weight becomes its boost."""
+    factor = float(code.boosts(leg, np.ones(1), server)[0])
+    field = leg_field(name)
+    clauses: list[dict[str, Any]] = []
+    for i in range(1, EXAMPLE_TERMS + 1):
+        term, boost = f"TERM_{i}", f"BOOST_{i}"
+        if code.storage == "features":
+            clauses.append({"rank_feature": {"field": f"{field}.{term}", "linear": {}, "boost": boost}})
+        else:
+            clauses.append({"term": {field: {"value": term, "boost": boost}}})
+    return {
+        "about": {
+            "leg": name,
+            "scoring": leg.scoring.to_json(),
+            "boost": f"phi(query weight) x {factor!r}",
+            "phi": str(leg.scoring.phi),
+            "url": "POST /INDEX/_search?search_type=dfs_query_then_fetch",
+        },
+        "body": {"size": 10, "query": {"bool": {"should": clauses, "minimum_should_match": 1}}, "_source": ["doc"]},
+    }
+
+
+def _vectors(segment: SegmentReader, doc: int) -> dict[str, Any]:
+    if segment.vectors is None:
+        return {}
+    at = np.array([doc])
+    return {n: segment.vectors.rows(n, at)[0] for n in segment.vectors.dims if segment.vectors.present(n)[doc]}
+
+
+def _write(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+_HOW = """For an OpenSearch server, written for version {server} (2.10 to 2.x score alike; 3.x needs other boosts).
+
+  curl -X PUT HOST/{index} -H 'Content-Type: application/json' --data-binary @mapping.json
+  for f in bulk-*.ndjson; do
+    curl -X POST HOST/{index}/_bulk -H 'Content-Type: application/x-ndjson' --data-binary @$f
+  done
+  curl -X POST HOST/{index}/_refresh
+
+query-LEG.json holds a search body with placeholders and says how a query's weights become boosts.
+zipfian opens the same index: Collection.open("opensearch://HOST/{index}").
+"""

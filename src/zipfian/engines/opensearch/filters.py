@@ -1,0 +1,157 @@
+"""A `where` expression as a query of the engine, with exactly the meaning it has in the embedded engine."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from zipfian.engines.opensearch.fields import HAS, index_name
+from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.index.metadata import FieldType, ScalarType, element_type
+from zipfian.retrieve.filters import And, Condition, Exists, Filter, Not, Or, parse_where
+
+Query = dict[str, Any]
+
+NOTHING: Query = {"match_none": {}}
+MAX_GAPS = 500
+"""Values of one `not in` on a list field: each becomes a range of its own."""
+
+_RANGE = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+_LONG = (-(2**63), 2**63 - 1)
+
+
+def to_query(where: Mapping[str, Any], fields: Mapping[str, FieldType]) -> Query:
+    """Parse and translate."""
+    return _translate(parse_where(where, fields), fields)
+
+
+def _translate(part: Filter, fields: Mapping[str, FieldType]) -> Query:
+    if isinstance(part, And):
+        return {"bool": {"filter": [_translate(p, fields) for p in part.parts]}} if part.parts else {"match_all": {}}
+    if isinstance(part, Or):
+        return _any([_translate(p, fields) for p in part.parts])
+    if isinstance(part, Not):
+        return {"bool": {"must_not": [_translate(part.part, fields)]}}
+    if isinstance(part, Exists):
+        has: Query = {"term": {HAS: part.field}}
+        return has if part.wanted else {"bool": {"must_not": [has]}}
+    if isinstance(part, Condition):
+        return _condition(part, fields[part.field])
+    raise InvalidInput(f"a filter of kind {type(part).__name__} has no translation to OpenSearch")
+
+
+def _condition(condition: Condition, field_type: FieldType) -> Query:
+    kind = element_type(field_type)
+    if kind is None or (not condition.values and not condition.negated):
+        return NOTHING
+    held: dict[str, ScalarType] = {index_name(condition.field, field_type): kind}
+    if kind == "number":  # whole numbers have a field of their own
+        whole: FieldType = "list[integer]" if field_type.startswith("list") else "integer"
+        held[index_name(condition.field, whole)] = "integer"
+    if condition.negated and not field_type.startswith("list"):
+        one_of = _any([_one_of(field, held[field], condition.values) for field in held])
+        return {"bool": {"filter": [{"term": {HAS: condition.field}}], "must_not": [one_of]}}
+    return _any([_elements(condition, field, kind) for field, kind in held.items()])
+
+
+def _elements(condition: Condition, field: str, kind: ScalarType) -> Query:
+    """Some element satisfies the comparison."""
+    if condition.operator == "in":
+        if condition.negated:
+            return _none_of(field, kind, condition.values, condition.field)
+        return _one_of(field, kind, condition.values)
+    return _range(field, kind, {condition.operator: condition.values[0]})
+
+
+def _one_of(field: str, kind: ScalarType, values: tuple[Any, ...]) -> Query:
+    usable = [v for v in values if _fits(kind, v)]
+    return {"terms": {field: usable}} if usable else NOTHING
+
+
+def _none_of(field: str, kind: ScalarType, values: tuple[Any, ...], name: str) -> Query:
+    """Some element is none of the values: it lies in one of the gaps between them."""
+    if kind == "boolean":
+        return _one_of(field, kind, tuple(v for v in (False, True) if v not in values))
+    ordered = sorted({v for v in values if _fits(kind, v)})
+    if len(ordered) > MAX_GAPS:
+        raise LimitExceeded(
+            f"field {name!r}: 'not in' with {len(ordered)} values on a list; OpenSearch takes {MAX_GAPS} at most"
+        )
+    if not ordered:
+        return {"exists": {"field": field}}
+    gaps = [{"<": ordered[0]}]
+    gaps += [{">": a, "<": b} for a, b in itertools.pairwise(ordered)]
+    gaps.append({">": ordered[-1]})
+    return _any([_range(field, kind, gap) for gap in gaps])
+
+
+def _range(field: str, kind: ScalarType, bounds: Mapping[str, Any]) -> Query:
+    """A range; bounds of whole-number fields are made whole first, so that comparing with fractions is exact."""
+    out: dict[str, Any] = {}
+    for operator, value in bounds.items():
+        if kind in ("integer", "date"):
+            bound = _whole_bound(operator, value)
+            if bound is None:
+                return NOTHING
+            operator, value = bound
+        elif isinstance(value, int) and not isinstance(value, bool):
+            operator, value = _real_bound(operator, value)
+        out[_RANGE[operator]] = value
+    return {"range": {field: out}}
+
+
+def _whole_bound(operator: str, value: Any) -> tuple[str, int] | None:
+    """The same bound as `<=` or `>=` of a 64-bit integer; None if nothing can satisfy it."""
+    if operator in ("<", "<="):
+        if value == math.inf or value > _LONG[1]:
+            return "<=", _LONG[1]
+        if value == -math.inf or value < _LONG[0]:
+            return None
+        top = math.floor(value)
+        if operator == "<" and top == value:
+            top -= 1
+        return ("<=", top) if top >= _LONG[0] else None
+    if value == -math.inf or value < _LONG[0]:
+        return ">=", _LONG[0]
+    if value == math.inf or value > _LONG[1]:
+        return None
+    bottom = math.ceil(value)
+    if operator == ">" and bottom == value:
+        bottom += 1
+    return (">=", bottom) if bottom <= _LONG[1] else None
+
+
+def _real_bound(operator: str, value: int) -> tuple[str, float]:
+    """The same bound as a double: an integer that lies between two doubles moves to one of them."""
+    near = _double(value)
+    below = operator in ("<", "<=")
+    if near == value:
+        return operator, near
+    if near < value:
+        return ("<=" if below else ">"), near
+    return ("<" if below else ">="), near
+
+
+def _fits(kind: ScalarType, value: Any) -> bool:
+    """Whether a field of this kind can hold the value at all."""
+    if kind in ("integer", "date"):
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        return whole and _LONG[0] <= value <= _LONG[1]
+    if kind == "number":
+        return isinstance(value, float) or _double(value) == value
+    return True
+
+
+def _double(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(1.7976931348623157e308, value)
+
+
+def _any(parts: list[Query]) -> Query:
+    if len(parts) == 1:
+        return parts[0]
+    return {"bool": {"should": parts, "minimum_should_match": 1}}

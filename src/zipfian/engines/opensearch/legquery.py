@@ -1,0 +1,274 @@
+"""A question made ready for one leg of a cluster: the same promises as for a leg of the embedded engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.collection import evidence
+from zipfian.collection.question import Question
+from zipfian.engines.opensearch.codes import token
+from zipfian.engines.opensearch.explanation import Matched, parse
+from zipfian.engines.opensearch.filters import Query
+from zipfian.engines.opensearch.mapping import leg_field
+from zipfian.engines.opensearch.reader import Reader
+from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.explain.highlight import Snippet, highlight
+from zipfian.explain.terms import MAX_EVIDENCE, describe
+from zipfian.index.lengths import apply_phi, parse_phi
+from zipfian.limits import MAX_QUERY_TERMS, MAX_QUERY_WEIGHT
+from zipfian.retrieve.scoring import BM25
+from zipfian.retrieve.statistics import Term
+from zipfian.retrieve.validate import check_k
+from zipfian.types import Explanation
+
+F64 = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+LABELLED = ("latent", "visual", "splade", "translated")
+"""Kinds of legs whose terms are numbers that have names."""
+RESERVED_CLAUSES = 8
+SURE_CLAUSES = 256
+"""No cluster is set up with a lower limit; only larger queries ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What the cluster's limit on clauses cost a query."""
+
+    terms: int
+    kept: int
+    loss: float
+    """Share of the sum of upper bounds of the terms' contributions that was left out."""
+
+
+class PostingsQuery:
+    """A leg with an inverted index."""
+
+    def __init__(self, reader: Reader, name: str, question: Question) -> None:
+        self.name = name
+        self.leg = reader.settings.leg(name)
+        self.cut: Cut | None = None
+        self._reader = reader
+        self._question = question
+        self._field = self.leg.of or name
+        self._shown = reader.settings.leg(self._field)
+        """The leg whose postings are searched: it knows where its terms stand."""
+        self._code = reader.codes[self._field]
+        weights = question.weights(self.leg)
+        if len(weights) > MAX_QUERY_TERMS:
+            raise LimitExceeded(f"a query of {len(weights)} terms, the limit is {MAX_QUERY_TERMS}")
+        self._terms: list[Term] = list(weights)
+        self._given = np.fromiter(weights.values(), np.float64, len(weights))
+        if len(self._given) and not (self._given.min() > 0.0 and self._given.max() <= MAX_QUERY_WEIGHT):
+            raise InvalidInput(f"query weights must be finite, above 0 and at most {MAX_QUERY_WEIGHT:g}")
+        self._boosts = self._code.boosts(self.leg, self._given, reader.client.server)
+
+    # ------------------------------------------------------------------ searching
+
+    def search(self, k: int, mask: Query | None) -> tuple[Ints, F64]:
+        size = check_k(k)
+        if not self._terms:
+            return np.empty(0, np.int64), np.empty(0, np.float64)
+        return self._reader.top(self.query(mask), size)
+
+    def score(self, docs: Ints) -> F64:
+        if not self._terms or not len(docs):
+            return np.zeros(len(docs), np.float64)
+        return self._reader.scores(self.query(None), docs)
+
+    def n_scored(self, mask: Query | None) -> int:
+        return self._reader.count(mask)
+
+    def coverage(self, best: float) -> float | None:
+        """As `fuse.signals.coverage`: the best score beside that of a document with every word once."""
+        scoring = self.leg.scoring
+        if self.leg.kind != "words" or not isinstance(scoring, BM25) or not self._terms:
+            return None
+        df = self._reader.frequencies([self.clause(term, 1.0) for term in self._terms]).astype(np.float64)
+        given = apply_phi(self._given, str(scoring.phi))
+        once = 1.0 / (1.0 + scoring.k1) if scoring.variant == "lucene" else 1.0
+        asked = float(np.sum(given * scoring.idf(df, self._reader.count(None)))) * once
+        return min(1.0, max(0.0, best / asked)) if asked > 0.0 else 0.0
+
+    def query(self, mask: Query | None) -> Query:
+        """The engine's query: one clause per term, its weight as the boost."""
+        chosen = self._chosen(0 if mask is None else clauses(mask))
+        should = [self.clause(self._terms[i], float(self._boosts[i])) for i in chosen]
+        body: dict[str, Any] = {"should": should, "minimum_should_match": 1}
+        if mask is not None:
+            body["filter"] = [mask]
+        return {"bool": body}
+
+    def clause(self, term: Term, boost: float) -> Query:
+        """One term."""
+        field = leg_field(self._field)
+        if self._code.storage == "features":
+            return {"rank_feature": {"field": f"{field}.{token(term)}", "linear": {}, "boost": boost}}
+        return {"term": {field: {"value": token(term), "boost": boost}}}
+
+    def _chosen(self, taken: int) -> Sequence[int]:
+        """The terms that may stay: all, or those that can contribute most."""
+        n = len(self._terms)
+        if n + taken + RESERVED_CLAUSES <= SURE_CLAUSES:
+            return range(n)
+        room = self._reader.max_clauses() - taken - RESERVED_CLAUSES
+        if n <= room:
+            return range(n)
+        if room < 1:
+            raise LimitExceeded(
+                f"the filter alone has {taken} clauses, and the cluster allows {self._reader.max_clauses()}: make it "
+                "simpler, or raise indices.query.bool.max_clause_count"
+            )
+        df = self._reader.frequencies([self.clause(term, 1.0) for term in self._terms])
+        total = self._reader.count(None)
+        bound = np.where(df > 0, self._boosts * self.leg.scoring.idf(df.astype(np.float64), total), 0.0)
+        order = np.argsort(-bound, kind="stable")[:room]
+        lost = float(bound.sum() - bound[order].sum()) / float(bound.sum() or 1.0)
+        self.cut = Cut(n, room, max(lost, 0.0))
+        return [int(i) for i in np.sort(order)]
+
+    def settings(self) -> dict[str, Any]:
+        out: dict[str, Any] = {"leg": self.name, "scoring": self.leg.scoring.to_json(), "engine": "opensearch"}
+        if self.leg.kind == "latent" and self._question.text is not None:
+            out["query"] = self._question.mode_of(self.leg)
+        if self.cut is not None:
+            out["cut"] = {"terms": self.cut.terms, "kept": self.cut.kept, "loss": self.cut.loss}
+        return out
+
+    # ------------------------------------------------------------------ explaining
+
+    def explain(self, doc: int) -> Explanation:
+        """The engine's own explanation as our tree. Values are its 32-bit numbers; they sum to the root."""
+        found = self._matched(doc)
+        by_term = {m.term: m for m in found}
+        ordered = [by_term[t] for t in self._terms if t in by_term]
+        stored = {m.term: self._weight(m.frequency) for m in ordered}
+        places, note = self._places(doc, stored)
+        labelled = self.leg.kind in LABELLED
+        words = evidence.query_words(self.leg, self._question, list(stored)) if labelled else {}
+        nodes = [self._node(m, stored[m.term], places.get(m.term, ()), words.get(m.term), labelled) for m in ordered]
+        about: dict[str, Any] = {"engine": "opensearch"}
+        if ordered and isinstance(self.leg.scoring, BM25):
+            first = ordered[0]
+            about |= {"N": first.documents, "length": first.length / self._code.steps}
+            about["mean_length"] = first.mean_length / self._code.steps
+        if note:
+            about["note"] = note
+        return Explanation(
+            sum(n.value for n in nodes), f"{self.name}: {describe(self.leg.scoring)}", tuple(nodes), about
+        )
+
+    def _node(
+        self, m: Matched, weight: float, places: Sequence[Mapping[str, Any]], words: Sequence[str] | None,
+        labelled: bool,
+    ) -> Explanation:  # fmt: skip
+        details: dict[str, Any] = {"tf": weight, "query_weight": float(self._given[self._terms.index(m.term)])}
+        if isinstance(self.leg.scoring, BM25):
+            scoring = self.leg.scoring
+            share = m.length / m.mean_length if m.mean_length else 0.0
+            details |= {"df": m.df, "idf": m.idf, "norm": scoring.k1 * (1.0 - scoring.b + scoring.b * share)}
+        label = str(m.term)
+        if labelled:
+            details["term"] = m.term
+            model = self.leg.align.picture if self.leg.align is not None else self.leg.model
+            label = label if model is None else model.load_reader().label(int(m.term))
+        if words:
+            details["from"] = ", ".join(words)
+        if len(places) > MAX_EVIDENCE:
+            details["more_places"] = len(places) - MAX_EVIDENCE
+        return Explanation(m.value, label, (), details, tuple(places[:MAX_EVIDENCE]))
+
+    def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
+        """Places that gave more of the score are worth more."""
+        text = self._reader.document(doc).text or ""
+        found = self._matched(doc)
+        worth = {m.term: m.value for m in found if m.value > 0.0}
+        if self._shown.source != "text" or not worth:
+            return highlight(text, [], **options)
+        places, _ = self._places(doc, {m.term: self._weight(m.frequency) for m in found if m.term in worth})
+        return highlight(text, evidence.tokens(places), weights={str(t): v for t, v in worth.items()}, **options)
+
+    def _matched(self, doc: int) -> list[Matched]:
+        if not self._terms:
+            return []
+        told = self._reader.explanation(self.query(None), doc)
+        return [] if told is None else parse(told, leg_field(self._field), self._shown)
+
+    def _weight(self, frequency: float) -> float:
+        """The document's weight, as far as the frequency tells."""
+        return float((frequency / self._code.steps) ** (1.0 / parse_phi(str(self.leg.scoring.phi))))
+
+    def _places(self, doc: int, stored: Mapping[Term, float]) -> tuple[evidence.Places, str]:
+        exact = self.leg.scoring.phi == "identity" and self._code.storage == "frequencies"
+        return evidence.places(self._shown, self._reader.document(doc), stored, stored if exact else {})
+
+
+class DenseQuery:
+    """A leg of pooled vectors: they are stored in the index and compared here, for given documents only."""
+
+    def __init__(self, reader: Reader, name: str, question: Question) -> None:
+        self.name = name
+        self.leg = reader.settings.leg(name)
+        self._reader = reader
+        self.vector = question.pooled(self.leg)
+
+    def search(self, k: int, mask: Query | None) -> tuple[Ints, F64]:
+        raise InvalidInput(
+            f"leg {self.name!r}: a cluster without a vector plugin cannot search vectors; search another leg and let "
+            f"this one rerank its candidates"
+        )
+
+    def n_scored(self, mask: Query | None) -> int:
+        return self._reader.count(mask)
+
+    def coverage(self, best: float) -> float | None:
+        return None
+
+    def vectors(self, docs: Ints) -> npt.NDArray[np.float32]:
+        """The stored vectors of documents; NaN where there is none."""
+        return self._reader.vectors(docs, self.leg.vector or self.name)
+
+    def score(self, docs: Ints) -> F64:
+        rows = self.vectors(docs)
+        if rows.shape[1] != len(self.vector):
+            raise InvalidInput(
+                f"the vectors of leg {self.name!r} have {rows.shape[1]} numbers, the query's has {len(self.vector)}"
+            )
+        length = np.linalg.norm(rows.astype(np.float64), axis=1)
+        return rows.astype(np.float64) @ self.vector.astype(np.float64) / np.where(length > 0.0, length, 1.0)
+
+    def explain(self, doc: int) -> Explanation:
+        value = float(self.score(np.array([doc], np.int64))[0])
+        what = "cosine" if self.leg.align is None else "cosine of text and picture in their common space"
+        return Explanation(value, f"{self.name}: {what}", (), {"dimensions": len(self.vector)})
+
+    def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
+        return highlight(self._reader.document(doc).text or "", [], **options)
+
+    def settings(self) -> dict[str, Any]:
+        return {"leg": self.name, "scoring": {"name": "cosine"}, "engine": "opensearch"}
+
+
+def leg_query(reader: Reader, name: str, question: Question) -> PostingsQuery | DenseQuery:
+    """The question for one leg, which must be able to answer it."""
+    leg = reader.settings.leg(name)
+    if not question.answers(leg):
+        takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[leg.asks_for]
+        if leg.has_vectors and leg.asks_for is None:
+            takes = "a vector"
+        raise InvalidInput(f"leg {name!r} takes {takes}, not {question.describe()}")
+    return DenseQuery(reader, name, question) if leg.has_vectors else PostingsQuery(reader, name, question)
+
+
+def clauses(query: Any) -> int:
+    """How many clauses a query has, nested ones included."""
+    if isinstance(query, list):
+        return sum(map(clauses, query))
+    if isinstance(query, Mapping) and "bool" in query:
+        return sum(clauses(part) for key, part in query["bool"].items() if key != "minimum_should_match")
+    return 1

@@ -1,0 +1,163 @@
+"""The write side: documents are checked, encoded, turned into operations and sent, a bounded number at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from zipfian.collection.encoding import Encoding
+from zipfian.collection.items import Item, check_item
+from zipfian.collection.settings import Settings
+from zipfian.collection.store import Existing, Skipped
+from zipfian.encode.cache import EncodingCache
+from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
+from zipfian.engines.opensearch.client import Client
+from zipfian.engines.opensearch.documents import Action, Loss, Writer
+from zipfian.engines.opensearch.errors import DocumentsRejected
+from zipfian.engines.opensearch.mapping import Layout
+from zipfian.errors import InvalidInput
+from zipfian.index.metadata import FieldType, check_metadata, merge_field_types
+
+LOOKUP = 512
+"""Documents checked, looked up and encoded together."""
+
+
+class Writing:
+    """What a collection knows while it writes. Calls are serialised."""
+
+    def __init__(
+        self, client: Client, layout: Layout, fields: Mapping[str, FieldType], dims: Mapping[str, int],
+        bulk: BulkSettings, cache: EncodingCache | None,
+    ) -> None:  # fmt: skip
+        self.settings: Settings = layout.settings.with_fields(fields)
+        self.dims: dict[str, int] = dict(dims)
+        self.bulk = bulk
+        self.last = Outcome()
+        self._client = client
+        self._index = client.address.index
+        self._writer = Writer(layout.settings.posting_legs, layout.codes)
+        self._cache = cache
+        self._encoding: Encoding | None = None
+        self._known: set[str] = set()
+        self._sequence = 0
+        self._lock = threading.RLock()
+
+    @property
+    def losses(self) -> Mapping[str, Loss]:
+        """What whole frequencies cost, by leg."""
+        return self._writer.losses
+
+    def learn(self, fields: Mapping[str, FieldType], dims: Mapping[str, int]) -> None:
+        """Fields that others have added."""
+        with self._lock:
+            merged = dict(self.settings.fields)
+            for name, kind in fields.items():
+                merged[name] = merge_field_types(name, merged[name], kind) if name in merged else kind
+            self.settings = self.settings.with_fields(merged)
+            self.dims |= dims
+
+    def put(
+        self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None, skipped: Skipped | None
+    ) -> int:
+        """Send documents; those before a bad one are sent, and the error names it."""
+        if existing not in ("error", "skip", "replace"):
+            raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {existing!r}")
+        if isinstance(items, Mapping):
+            raise InvalidInput("add takes an iterable of documents; put a single document into a list")
+        with self._lock:
+            bulk = Bulk(self._client, self._index, self.bulk, progress)
+            self.last = bulk.outcome
+            with bulk:
+                chunk: list[Item] = []
+                try:
+                    for raw in items:
+                        item, fields = check_item(raw, self.settings, self.settings.fields, self.dims)
+                        self.settings = self.settings.with_fields(fields)
+                        self.dims.update((name, len(vector)) for name, vector in item.vectors.items())
+                        chunk.append(item)
+                        if len(chunk) >= LOOKUP:
+                            full, chunk = chunk, []
+                            self._send(bulk, full, existing, skipped)
+                finally:
+                    self._send(bulk, chunk, existing, skipped)
+        if progress:
+            progress(bulk.outcome.taken)
+        return self._report(bulk.outcome, existing)
+
+    def put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
+        """Send documents that another collection with the same legs has checked and encoded already."""
+        with self._lock:
+            bulk = Bulk(self._client, self._index, self.bulk, progress)
+            self.last = bulk.outcome
+            with bulk:
+                for chunk in _chunks(items):
+                    for item in chunk:
+                        _, fields = check_metadata(item.metadata, self.settings.fields)
+                        self.settings = self.settings.with_fields(fields)
+                    self._put(bulk, self._absent(chunk) if existing == "skip" else chunk, existing)
+        return self._report(bulk.outcome, existing)
+
+    def _report(self, outcome: Outcome, existing: Existing) -> int:
+        if outcome.rejected:
+            raise DocumentsRejected(outcome.rejected, outcome.taken)
+        if outcome.present and existing == "error":
+            raise InvalidInput(
+                f"document {outcome.present[0]!r} is in the collection already ({len(outcome.present)} of these, "
+                f"{outcome.taken} others were taken): use upsert, or existing='skip' or 'replace'"
+            )
+        return outcome.taken
+
+    def _send(self, bulk: Bulk, items: list[Item], existing: Existing, skipped: Skipped | None) -> None:
+        if existing == "skip":
+            items = self._absent(items)
+        if self._encoding is None:
+            self._encoding = Encoding(self.settings.legs, self._cache)
+        problems = self._encoding.fill(items) if self._encoding else {}
+        taken = []
+        try:
+            for i, item in enumerate(items):
+                if i not in problems:
+                    taken.append(item)
+                elif skipped is None:
+                    raise InvalidInput(f"document {item.id!r}: {problems[i]}") from problems[i]
+                else:
+                    skipped(item.id, problems[i])
+        finally:
+            self._put(bulk, taken, existing)
+
+    def _put(self, bulk: Bulk, items: list[Item], existing: Existing) -> None:
+        action: Action = "index" if existing == "replace" else "create"
+        for item in items:
+            self.dims.update((name, len(vector)) for name, vector in item.vectors.items())
+            self._sequence = max(self._sequence + 1, time.time_ns())
+            operation, needed = self._writer.operation(item, action, self._sequence)
+            self._map(needed)
+            bulk.put(operation)
+
+    def _map(self, needed: Mapping[str, Any]) -> None:
+        """Extend the mapping before the first document that needs it."""
+        new = {name: entry for name, entry in needed.items() if name not in self._known}
+        if new:
+            self._client.call("PUT", f"/{self._index}/_mapping", {"properties": new})
+            self._known.update(new)
+
+    def _absent(self, items: list[Item]) -> list[Item]:
+        """Documents not yet there: what is there already need not be encoded again."""
+        if not items:
+            return items
+        body = {"ids": [item.id for item in items]}
+        found = self._client.call("POST", f"/{self._index}/_mget", body, {"_source": False})["docs"]
+        return [item for item, doc in zip(items, found, strict=True) if not doc.get("found")]
+
+
+def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    chunk: list[Item] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) >= LOOKUP:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

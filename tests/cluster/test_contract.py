@@ -1,0 +1,251 @@
+"""The verbs that both engines share, on both: whatever holds for the embedded collection holds for a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cluster.samples import FILTERS, codes, texts, with_metadata
+from tests.toys import ToyText, toy_vocabulary
+from zipfian import BM25, Collection, Leg
+from zipfian.engines import opensearch
+from zipfian.errors import IndexExists, IndexNotFound, InvalidInput, ReadOnly
+from zipfian.retrieve.scoring import Dot
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture(params=["embedded", "opensearch"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    """Makes a collection with given legs; `make.path` is where."""
+    where = str(tmp_path / "c.zf") if request.param == "embedded" else request.getfixturevalue("address")
+    opened: list[Any] = []
+
+    def create(legs: Any = None) -> Any:
+        made = Collection.create(where, legs)
+        opened.append(made)
+        return made
+
+    create.path = where  # type: ignore[attr-defined]
+    create.open = Collection.open  # type: ignore[attr-defined]
+    yield create
+    for collection in opened:
+        collection.close()
+
+
+def ids(results: Any) -> list[str]:
+    return [hit.id for hit in results]
+
+
+def test_a_life(make: Make) -> None:
+    with make() as c:
+        assert c.add(texts(30)) == 30
+        c.commit()
+        assert len(c) == 30 and list(c.ids()) == [f"d{i}" for i in range(30)]
+        assert "d3" in c and "nobody" not in c
+        assert c.get("d3").text == texts(30)[3]["text"] and c.get("nobody") is None
+        assert c.upsert([{"id": "d3", "text": "unheard word"}, {"id": "new", "text": "another word"}]) == 2
+        assert c.delete(["d5", "d6", "nobody"]) == 2
+        c.commit()
+        assert len(c) == 29
+        assert list(c.ids())[-2:] == ["d3", "new"] and "d5" not in c
+        found = c.search("unheard word")
+        assert ids(found) == ["d3", "new"]
+        assert [h.rank for h in found] == [1, 2] and found[0].legs["words"].score == found[0].score
+        assert found[0].text == "unheard word" and found[0].metadata == {}
+        assert ids(c.search("nothing-of-the-kind")) == []
+        assert len(c.search("word", k=1)) == 1
+
+
+def test_nothing_is_seen_before_commit(make: Make) -> None:
+    with make() as c:
+        c.add([{"id": "a", "text": "apple"}])
+        assert ids(c.search("apple")) == [] and len(c) == 0 and "a" not in c and c.get("a") is None
+        c.commit()
+        assert ids(c.search("apple")) == ["a"]
+
+
+def test_existing(make: Make) -> None:
+    with make() as c:
+        c.add([{"id": "a", "text": "old"}])
+        c.commit()
+        with pytest.raises(InvalidInput, match="'a' is in the collection already"):
+            c.add([{"id": "a", "text": "new"}])
+        assert c.add([{"id": "a", "text": "new"}, {"id": "b", "text": "new"}], existing="skip") == 1
+        c.commit()
+        assert c.get("a").text == "old"
+        c.upsert([{"id": "a", "text": "one"}, {"id": "a", "text": "two"}])
+        c.commit()
+        assert c.get("a").text == "two" and len(c) == 2
+
+
+def test_filters(make: Make) -> None:
+    """Every filter of the list gives what the embedded engine's own tests promise; see `test_filters_agree`."""
+    with make() as c:
+        c.add(with_metadata())
+        c.commit()
+        assert sorted(ids(c.search("apple pear", where={"lang": "en"}))) == ["1", "3"]
+        assert ids(c.search("apple", where={"year": {">=": 2021, "<": 2022}})) == ["2"]
+        assert c.fields["price"] == "number" and c.fields["sizes"] == "list[number]"
+        for wrong in ({"nothing": 1}, {"year": "x"}, {"ok": {"<": True}}, {"year": {"~": 1}}):
+            with pytest.raises(InvalidInput):
+                c.search("apple", where=wrong)
+        got = {h.id: dict(h.metadata) for h in c.search("apple pear", k=10)}
+        given = {d["id"]: d.get("metadata", {}) for d in with_metadata()}
+        assert got == given
+
+
+def test_filters_agree(tmp_path: Path, address: str) -> None:
+    with Collection.create(tmp_path / "c.zf") as a, opensearch.create(address) as b:
+        for c in (a, b):
+            c.add(with_metadata())
+            c.commit()
+        again = opensearch.open(address)
+        assert dict(again.fields) == dict(a.fields)
+        for where in FILTERS:
+            expected = sorted(ids(a.search("apple pear", where=where)))
+            assert sorted(ids(again.search("apple pear", where=where))) == expected, where
+        again.close()
+
+
+def test_explanations_sum_to_the_score(make: Make) -> None:
+    legs = {"words": Leg.words(), "codes": Leg.terms(500), "dot": Leg.terms(500, tf="count", scoring=Dot())}
+    with make(legs) as c:
+        rows = codes(40)
+        whole = [{t: float(round(10 * w)) or 1.0 for t, w in row.items()} for row in rows]
+        documents = zip(texts(40), rows, whole, strict=True)
+        c.add({**d, "terms": {"codes": row, "dot": counts}} for d, row, counts in documents)
+        c.commit()
+        for leg, query in (("words", "w1 w2 w40"), ("codes", rows[3]), ("dot", whole[3])):
+            found = c.search(query, leg=leg)
+            assert len(found) == 10
+            for hit in found:
+                told = found.explain(hit)
+                assert told.value == pytest.approx(sum(p.value for p in told.parts), rel=1e-12)
+                assert told.value == pytest.approx(hit.score, rel=1e-5)
+                assert c.explain(query, hit.id, leg=leg).value == pytest.approx(hit.score, rel=1e-5)
+                assert all(p.details["tf"] > 0 and p.details["query_weight"] > 0 for p in told.parts)
+            scores = c.score(leg, query, [h.id for h in found])
+            assert np.allclose(scores, [h.score for h in found], rtol=1e-5)
+        first, second = c.search("w1 w2 w40", leg="words")[:2]
+        assert c.why("w1 w2 w40", first.id, second.id, leg="words").value == pytest.approx(
+            first.score - second.score, rel=1e-4, abs=1e-5
+        )
+
+
+def test_evidence_and_highlights(make: Make) -> None:
+    with make() as c:
+        c.add([{"id": "a", "text": "Plants make food. The plant|pipe wins 100% at C++."}])
+        c.commit()
+        found = c.search("plants c++ 100")
+        spans = {p.label: [(e["start"], e["text"]) for e in p.evidence] for p in found.explain(found[0]).parts}
+        assert spans["plant"] == [(0, "Plants"), (22, "plant")]
+        assert spans["c++"] == [(46, "C++")]
+        assert (0, 6) in found.highlight(found[0])[0].marks
+
+
+def test_ties_break_by_document_order(make: Make) -> None:
+    with make() as c:
+        c.add({"id": f"{i:03}", "text": "same words here"} for i in range(60))
+        c.upsert([{"id": "007", "text": "same words here"}])
+        c.commit()
+        expected = [f"{i:03}" for i in range(60) if i != 7] + ["007"]
+        assert ids(c.search("words", k=60)) == expected
+        assert ids(c.search("words", k=5)) == expected[:5]
+
+
+def test_vectors(make: Make) -> None:
+    with make() as c:
+        c.add([{"id": "a", "text": "x", "vector": [0.5, 1.0]}, {"id": "b", "text": "x", "vector": {"other": [1.0]}}])
+        c.commit()
+        assert (
+            c.vector("a").tolist() == [0.5, 1.0] and c.vector("b") is None and c.vector("b", "other").tolist() == [1.0]
+        )
+        with pytest.raises(InvalidInput, match="has 3 numbers where others have 2"):
+            c.add([{"id": "c", "vector": [1.0, 2.0, 3.0]}])
+
+
+def test_bad_documents_are_named_and_those_before_are_kept(make: Make) -> None:
+    with make() as c:
+        with pytest.raises(InvalidInput, match="document 'bad'"):
+            c.add([{"id": "good", "text": "apple"}, {"id": "bad", "text": 7}, {"id": "late", "text": "apple"}])
+        c.commit()
+        assert ids(c.search("apple")) == ["good"]
+        for wrong in ([{"text": "no id"}], [{"id": "x", "unknown": 1}], [{"id": "x", "terms": {"words": {1: 1.0}}}]):
+            with pytest.raises(InvalidInput):
+                c.add(wrong)
+        for query in ("", "  ", {1: 1.0}):
+            with pytest.raises(InvalidInput):
+                c.search(query)
+        with pytest.raises(InvalidInput):
+            c.search("apple", k=0)
+
+
+def test_opening(make: Make) -> None:
+    with make({"words": Leg.words(scoring=BM25(k1=0.9, b=0.4))}) as c:
+        c.add([{"id": "a", "text": "apple", "metadata": {"n": 1}}])
+        c.commit()
+    with make.open(make.path) as again:  # type: ignore[attr-defined]
+        assert again.legs["words"].scoring == BM25(k1=0.9, b=0.4) and again.fields == {"n": "integer"}
+        assert ids(again.search("apple")) == ["a"]
+        with pytest.raises(ReadOnly):
+            again.add([{"id": "b"}])
+    with pytest.raises(InvalidInput, match="closed"):
+        again.search("apple")
+    with pytest.raises(IndexExists):
+        make()
+    with pytest.raises(IndexNotFound):
+        make.open(make.path + "-none")  # type: ignore[attr-defined]
+
+
+TEXTS = {"a": "A puppy sleeps in the sun.", "b": "The automobile is red.", "c": "My kitten likes light."}
+
+
+def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
+    encoder = ToyText()
+    sae = toy_vocabulary(tmp_path / "toy-sae")
+    with make(
+        {"words": Leg.words(), "latent": Leg.latent(sae, encoder=encoder), "dense": Leg.dense(encoder=encoder)}
+    ) as c:
+        c.add({"id": i, "text": t} for i, t in TEXTS.items())
+        c.commit()
+        assert not c.search("hound", leg="words")
+        found = c.search("my hound", leg="latent")
+        assert found[0].id == "a"
+        tree = found.explain(found[0])
+        (dog,) = [p for p in tree.parts if p.details["term"] == 1]
+        assert dog.label == "latent 1" and dog.details["from"] == "hound"
+        assert [e["text"] for e in dog.evidence] == ["puppy"]
+        for method in ("rrf", "two-stage", None):
+            found = c.search("red hound", method=method)
+            assert found[0].id in ("a", "b") and {"words", "latent"} <= set(found[0].legs)
+            told = found.explain(found[0])
+            assert told.value == pytest.approx(found[0].score, rel=1e-6)
+            assert told.value == pytest.approx(sum(p.value for p in told.parts), rel=1e-6)
+        reranked = c.search("my puppy", k=2, method="two-stage", K=3)
+        assert reranked[0].score == pytest.approx(c.score("dense", "my puppy", [reranked[0].id])[0], abs=1e-6)
+
+
+def test_dense_legs_only_rerank(address: str) -> None:
+    """What cannot be the same says so."""
+    with opensearch.create(address, {"words": Leg.words(), "dense": Leg.dense(vector="v")}) as c:
+        c.add([{"id": "a", "text": "x", "vector": {"v": [1.0, 0.0]}}, {"id": "b", "text": "x"}])
+        c.commit()
+        with pytest.raises(InvalidInput, match="only rerank here"):
+            c.search(np.array([1.0, 1.0]), leg="dense")
+        scores = c.score("dense", np.array([1.0, 1.0]), ["a", "b"])
+        assert scores[0] == pytest.approx(0.5**0.5) and np.isnan(scores[1])
+        with pytest.raises(InvalidInput, match="formula"):
+            c.search("x", method="tfidf")
+        with pytest.raises(InvalidInput, match="keeps what it acknowledged"):
+            c.rollback()
+        with pytest.raises(InvalidInput, match="scoring= is for collections in a folder"):
+            c.search("x", scoring=BM25())
+        with pytest.raises(InvalidInput, match="copy_from"):
+            c.add_leg("more", Leg.words())
+        with pytest.raises(InvalidInput, match="no data with a commit"):
+            c.commit({"x": 1})

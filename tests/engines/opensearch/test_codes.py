@@ -1,0 +1,103 @@
+"""Weights as frequencies and boosts: the arithmetic that makes a server's scores ours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zipfian import BM25, Leg
+from zipfian.engines.opensearch.client import Server
+from zipfian.engines.opensearch.codes import LegCode, term_of, token, weights_of
+from zipfian.errors import InvalidInput
+from zipfian.retrieve.scoring import Dot, TfIdf
+from zipfian.vocabulary import Pruning
+
+OLD, NEW, ELASTIC = Server("opensearch", "2.19.1"), Server("opensearch", "3.8.0"), Server("elasticsearch", "8.1.0")
+ANCIENT = Server("opensearch", "2.9.0")
+
+
+def server_score(server: Server, k1: float, b: float, tf: float, boost: float, idf: float, share: float) -> float:
+    """What a server computes for one term, as its documentation has it."""
+    factor = k1 + 1.0 if server.bm25_factor else 1.0
+    return boost * idf * factor * tf / (tf + k1 * (1 - b + b * share))
+
+
+@pytest.mark.parametrize("server", [OLD, NEW])
+@pytest.mark.parametrize("variant", ["zipfian", "lucene"])
+@pytest.mark.parametrize("phi", ["identity", "sqrt"])
+def test_scores_come_out_equal(server: Server, variant: str, phi: str) -> None:
+    scoring = BM25(k1=1.7, b=0.6, variant=variant, phi=phi)  # type: ignore[arg-type]
+    leg = Leg.terms(10, scoring=scoring)
+    code = LegCode.choose("x", leg, server)
+    weight, asked, idf, share = np.array([4.0]), np.array([2.25]), 3.0, 1.3
+    similarity = code.similarity(leg)
+    assert similarity is not None
+    got = server_score(
+        server, similarity["k1"], similarity["b"], float(code.frequencies(leg, weight)[0]),
+        float(code.boosts(leg, asked, server)[0]), idf, share,
+    )  # fmt: skip
+    f = {"identity": lambda x: x, "sqrt": np.sqrt}[phi]
+    top = 2.7 if variant == "zipfian" else 1.0
+    expected = f(2.25) * idf * top * f(4.0) / (f(4.0) + 1.7 * (1 - 0.6 + 0.6 * share))
+    assert got == pytest.approx(expected, rel=1e-12)
+
+
+def test_storage_follows_the_server_and_the_leg() -> None:
+    real = Leg.terms(10, tf="float32", scoring=Dot())
+    assert LegCode.choose("x", Leg.words(), OLD) == LegCode("frequencies", 1.0)
+    assert LegCode.choose("x", Leg.terms(10), OLD) == LegCode("frequencies", 100.0)
+    assert LegCode.choose("x", Leg.terms(10, scoring=BM25(phi="sqrt")), OLD).steps == 100.0
+    assert LegCode.choose("x", real, OLD).storage == "features"
+    for server in (ELASTIC, ANCIENT):
+        assert LegCode.choose("x", Leg.words(), server) == LegCode("repeated", 1.0)
+        assert LegCode.choose("x", Leg.terms(10), server) == LegCode("repeated", 8.0)
+        with pytest.raises(InvalidInput, match="cannot read term frequencies"):
+            LegCode.choose("x", Leg.words(), server, "frequencies")
+    with pytest.raises(InvalidInput, match=r"Dot\(\) only"):
+        LegCode.choose("x", Leg.terms(10), OLD, "features")
+
+
+@pytest.mark.parametrize(
+    "leg",
+    [
+        Leg.words(scoring=TfIdf()),
+        Leg.words(scoring=BM25(variant="bm25l")),
+        Leg.words(scoring=BM25(variant="robertson")),
+        Leg.terms(10, pruning=Pruning(max_df_share=0.5)),
+    ],
+)
+def test_what_a_server_cannot_score_is_refused(leg: Leg) -> None:
+    with pytest.raises(InvalidInput, match="leg 'x'"):
+        LegCode.choose("x", leg, OLD)
+
+
+def test_fields() -> None:
+    leg = Leg.terms(10)
+    weights = weights_of(leg, np.array([150, 25], np.uint32))
+    assert LegCode("frequencies", 100.0).field(leg, ["1", "2"], weights) == "1|150 2|25"
+    assert LegCode("repeated", 4.0).field(leg, ["1", "2"], weights) == "1 1 1 1 1 1 2"
+    assert LegCode("features", 1.0).field(leg, ["1", "2"], weights) == {"1": 1.5, "2": 0.25}
+    assert LegCode("repeated", 1.0).field(leg, ["2"], np.array([0.01])) == "2", "a posting that was kept stays"
+    assert LegCode("repeated", 4.0).loss(leg, weights) == 0.0
+    assert LegCode("repeated", 1.0).loss(leg, weights) == pytest.approx(0.5 / 1.5 + 0.75 / 0.25)
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_tokens_survive_a_whitespace_analyser(term: str) -> None:
+    try:
+        made = token(term)
+    except UnicodeEncodeError:
+        return  # half a character is no text; collections refuse it
+    assert len(made.split()) == 1 and "|" not in made
+    assert all(c.isalnum() or c in "%+#.@&_-~" for c in made)
+    assert term_of(Leg.words(), made) == term
+
+
+@given(st.text(min_size=1, max_size=10), st.text(min_size=1, max_size=10))
+def test_different_terms_have_different_tokens(a: str, b: str) -> None:
+    try:
+        assert (token(a) == token(b)) == (a == b)
+    except UnicodeEncodeError:
+        return
