@@ -18,6 +18,7 @@ from zipfian.encode.base import Outcome, Progress
 from zipfian.encode.images import decode
 from zipfian.errors import ZipfianError
 from zipfian.types import Encoded
+from zipfian.vocabulary import _aligned_file
 from zipfian.vocabulary._sae_weights import SaeWeights, save_weights
 
 DIM = 16
@@ -124,4 +125,25 @@ def toy_vocabulary(folder: Path, k: int = 2) -> Path:
     """An autoencoder whose terms are the directions of the toys' vectors."""
     weights = SaeWeights(np.eye(DIM, dtype=np.float32), np.zeros(DIM, np.float32), np.zeros(DIM, np.float32), 1.0, k)
     save_weights(weights, folder, "float32")
+    return folder
+
+
+def toy_alignment(folder: Path, vocabulary: Path) -> Path:
+    """Heads that leave the toys' vectors as they are, and a table from words to the directions of colours."""
+    words = ["blue", "dog", "green", "red"]
+    rows = np.array([[3, 0], [1, 0], [2, 0], [1, 0]], np.uint16)
+    same = np.eye(DIM, dtype=np.float32)
+    head = {
+        "mean": np.zeros(DIM, np.float32), "spread": np.ones(DIM, np.float32), "linear": same,
+        "wide": np.zeros((1, DIM), np.float32), "wide_bias": np.zeros(1, np.float32),
+        "narrow": np.zeros((DIM, 1), np.float32), "bias": np.zeros(DIM, np.float32),
+    }  # fmt: skip
+    wider = {name: np.pad(a, ((0, 0), (0, 1))) if name in ("linear", "wide") else a for name, a in head.items()}
+    tensors = {
+        "words.idf": np.ones(len(words), np.float32), "text.0.words": np.zeros((len(words), 1), np.float32),
+        "table.terms": rows, "table.weights": np.tile(np.array([1.0, 0.0], np.float32), (len(words), 1)),
+        **{f"text.0.{name}": a for name, a in wider.items()}, **{f"image.0.{name}": a for name, a in head.items()},
+    }  # fmt: skip
+    settings = {"name": "toy", "members": 1, "words": words, "terms": {"vocabulary": str(vocabulary)}}
+    _aligned_file.write(folder, tensors, settings)
     return folder

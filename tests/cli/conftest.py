@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from tests.cli import fake
-from tests.toys import ToyImage, ToyText, toy_vocabulary
+from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
 from zipfian.cli import main
 from zipfian.collection.legs import Leg
 from zipfian.collection.legs import default_leg as real_leg
@@ -58,6 +58,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toys:
     """Leg names mean legs of toy encoders; encodings are kept in the test's own folder."""
     made = Toys(ToyText(str(tmp_path)), ToyImage(str(tmp_path)))
     sae = toy_vocabulary(tmp_path / "toy-sae")
+    align = toy_alignment(tmp_path / "toy-align", sae)
 
     def leg(name: str, beside: tuple[str, ...] = ()) -> Leg:
         if name == "latent":
@@ -67,6 +68,9 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toys:
         if name in ("dense", "dense-text", "dense-image"):
             picture = name == "dense-image" or (name == "dense" and "visual" in beside)
             return Leg.dense(encoder=made.image if picture else made.text)
+        if name in ("aligned", "translated"):
+            make = Leg.aligned if name == "aligned" else Leg.translated
+            return make(model=str(align), text=made.text, image=made.image)
         return real_leg(name, beside)
 
     class OwnCache(EncodingCache):

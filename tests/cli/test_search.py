@@ -20,7 +20,8 @@ def path(tmp_path: Path, zipfian: Command, toys: Toys) -> Path:
     picture(folder / "blue.png", BLUE)
     picture(folder / "half.png", BLACK, BLUE)
     (folder / "red.txt").write_text("My puppy in the sun")
-    assert zipfian("index", folder, "--into", tmp_path / "p.zf")[0] == 0
+    out = zipfian("index", folder, "--into", tmp_path / "p.zf")
+    assert out[0] == 0, out
     return tmp_path / "p.zf"
 
 
@@ -145,11 +146,15 @@ class TestMistakes:
 
     def test_a_text_for_pictures_without_captions(self, tmp_path: Path, zipfian: Command, toys: Toys) -> None:
         picture(tmp_path / "bare" / "a.png", RED)
-        assert zipfian("index", tmp_path / "bare", "--into", tmp_path / "b.zf")[0] == 0
+        assert zipfian("index", tmp_path / "bare", "--into", tmp_path / "b.zf", "--legs", "visual")[0] == 0
         code, _, err = zipfian("search", tmp_path / "b.zf", "a red square")
         assert code == 1
-        assert "holds pictures without captions" in err
+        assert "takes a text" in err
         assert "--image FILE" in err
+        assert "--add-leg aligned" in err
+        assert zipfian("index", "--into", tmp_path / "b.zf", "--add-leg", "aligned,translated")[0] == 0
+        code, out, _ = zipfian("search", tmp_path / "b.zf", "a red dog")
+        assert (code, "a.png" in out) == (0, True)
 
     def test_a_picture_for_texts(self, tmp_path: Path, query: Path, zipfian: Command) -> None:
         (tmp_path / "a.txt").write_text("x")

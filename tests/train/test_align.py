@@ -29,13 +29,14 @@ def world(pictures: int, seed: int, *, views: int = 1) -> CaptionedImages:
     """Pictures and captions that see the same cause through different random maps."""
     rng, maps = np.random.default_rng(seed), np.random.default_rng(0)
     cause = rng.normal(size=(pictures, 6))
-    look = np.tanh(cause @ maps.normal(size=(6, WIDTH)))
+    # Components of very different size, as encoders give them: int8 weights must not suffer from that.
+    look = 0.2 + np.tanh(cause @ maps.normal(size=(6, WIDTH))) * np.logspace(-3, 0, WIDTH)
     said = np.repeat(cause, 2, axis=0)
     caption = said @ maps.normal(size=(6, WIDTH)) + 0.1 * rng.normal(size=(2 * pictures, WIDTH))
     words = np.maximum(said @ maps.normal(size=(6, WORDS)) - 1.0, 0)
     terms = np.maximum(cause @ maps.normal(size=(6, TERMS)) - 1.0, 0)
     unit = [part / np.maximum(np.linalg.norm(part, axis=1, keepdims=True), 1e-9) for part in (words, terms)]
-    seen = np.stack([look + 0.05 * v * rng.normal(size=look.shape) for v in range(views)], axis=1)
+    seen = np.stack([look * (1 + 0.05 * v * rng.normal(size=look.shape)) for v in range(views)], axis=1)
     return CaptionedImages(*(part.astype(np.float32) for part in (seen, caption, *unit)))
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
 from zipfian.types import Terms
 from zipfian.vocabulary import _aligned_file as file
-from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable, find
+from zipfian.vocabulary.aligned import HEAD_PARTS, AlignedHeads, TranslationTable, find
 
 WORDS = ["ball", "cat", "dog"]
 TERMS, OUT, HIDDEN, DENSE, RANK = 5, 4, 6, 3, 2
@@ -31,6 +31,8 @@ def tensors(members: int = 2, *, seed: int = 0) -> dict[str, Any]:
                 found |= file.pack(f"{name}.{part}", rng.normal(size=shape).astype(np.float32))
             found[f"{name}.wide_bias"] = rng.normal(size=HIDDEN).astype(np.float32)
             found[f"{name}.bias"] = rng.normal(size=OUT).astype(np.float32)
+            found[f"{name}.mean"] = rng.normal(size=DENSE).astype(np.float32)
+            found[f"{name}.spread"] = np.array([0.01, 1.0, 3.0], np.float32)
     found["table.terms"] = np.array([[0, 1], [1, 2], [4, 0]], np.uint16)
     found["table.weights"] = np.array([[2, 1], [0.5, 0], [3, 1]], np.float16)
     return found
@@ -66,11 +68,8 @@ def test_the_arithmetic_by_hand(folder: Path) -> None:
     weights = np.array([2, 3], np.float32) / np.sqrt(13)  # idf of cat and dog
     parts = []
     for number in range(2):
-        get = {
-            p: file.unpack(raw, f"text.{number}.{p}")
-            for p in ("words", "linear", "wide", "narrow", "wide_bias", "bias")
-        }
-        x = np.concatenate([POOLED, weights @ get["words"][[1, 2]]])
+        get = {part: file.unpack(raw, f"text.{number}.{part}") for part in ("words", *HEAD_PARTS)}
+        x = np.concatenate([(POOLED - get["mean"]) / get["spread"], weights @ get["words"][[1, 2]]])
         y = get["linear"] @ x + get["narrow"] @ np.maximum(get["wide"] @ x + get["wide_bias"], 0) + get["bias"]
         parts.append(y / np.linalg.norm(y))
     expected = np.concatenate(parts) / np.sqrt(2)
@@ -95,7 +94,7 @@ def test_order_and_counts_of_words_do_not_matter(words: list[str]) -> None:
 def _head(raw: dict[str, Any], side: str, sparse: str) -> Any:
     from zipfian.vocabulary.aligned import Head
 
-    names = (sparse, "linear", "wide", "wide_bias", "narrow", "bias")
+    names = (sparse, *HEAD_PARTS)
     return Head(*(file.unpack(raw, f"{side}.0.{name}") for name in names))
 
 
@@ -179,3 +178,21 @@ def test_unknown_names(tmp_path: Path) -> None:
         find(tmp_path)
     with pytest.raises(InvalidInput, match="neither"):
         find("no-such-alignment")
+
+
+def test_the_shipped_alignment_fits_the_shipped_encoders_and_words() -> None:
+    from zipfian.encode.image import ImageEncoder
+    from zipfian.encode.text import TextEncoder
+    from zipfian.vocabulary.words import Words
+
+    heads, table = AlignedHeads.load(), TranslationTable.load()
+    assert heads.dim == 512
+    assert not heads.uses_terms
+    heads.check_encoders(text=TextEncoder().fingerprint, image=ImageEncoder().fingerprint)
+    assert heads.settings["words_fingerprint"] == Words().fingerprint
+    words = dict.fromkeys(Words().terms("A dog runs on the beach."), 1)
+    assert {"dog", "beach"} < set(words) & set(heads.words)
+    assert len(table.row("dog")) > 20
+    rng = np.random.default_rng(0)
+    assert np.linalg.norm(heads.text_vector(rng.normal(size=384), words)) == pytest.approx(1, abs=1e-5)
+    assert np.linalg.norm(heads.image_vector(rng.normal(size=1280))) == pytest.approx(1, abs=1e-5)

@@ -50,11 +50,11 @@ class Work:
         return f"encoding {amount}: {took}; the cache keeps about {human_bytes(self.amount.bytes)}"
 
 
-def fetch_weights(legs: Iterable[Leg], advice: str = ADVICE) -> None:
-    """Get the weights that the legs' encoders need and the cache has not; the first time takes a while."""
+def fetch_weights(legs: Iterable[Leg], advice: str = ADVICE, *, asked: bool = False) -> None:
+    """Get the weights that the legs need and the cache has not: for documents, or for a query when `asked`."""
     from zipfian.encode import weights
 
-    for model in _models(legs):
+    for model in _models(legs, asked):
         if _is_here(model):
             continue
         size = sum(file.size for file in model.files)
@@ -72,11 +72,16 @@ def fetch_weights(legs: Iterable[Leg], advice: str = ADVICE) -> None:
                 raise
 
 
-def _models(legs: Iterable[Leg]) -> list[Model]:
+def _models(legs: Iterable[Leg], asked: bool) -> list[Model]:
     from zipfian.encode import models
 
     known = {"text": models.MINILM, "image": models.EFFICIENTNET_LITE2}
-    names = dict.fromkeys(leg.model.encoder.name for leg in legs if leg.model is not None)
+    names: dict[str, None] = {}
+    for leg in legs:
+        if asked and leg.kind == "aligned" and leg.align is not None:
+            names[leg.align.text.name if leg.asks_for == "text" else leg.align.picture.encoder.name] = None
+        elif leg.model is not None:
+            names[leg.model.encoder.name] = None
     return [known[name] for name in names if name in known]
 
 
@@ -128,7 +133,7 @@ def _known(legs: Sequence[Leg], encoder: Any, sample: Sequence[str]) -> float:
 
     cache = EncodingCache()
     forms = {
-        POOLED if leg.kind == "dense" else leg.model.load_vocabulary().compact_form
+        POOLED if leg.has_vectors else leg.model.load_vocabulary().compact_form
         for leg in legs
         if leg.model is not None
     }
@@ -157,7 +162,7 @@ def _seconds(legs: Sequence[Leg], encoder: Any, sample: Sequence[Any], tokens: i
 
     few = PROBE_PICTURES if encoder.kind == "image" else PROBE_TEXTS
     chosen = random.Random(1).sample(list(sample), min(few, len(sample)))
-    vocabularies = [leg.model.load_vocabulary() for leg in legs if leg.model is not None and leg.kind != "dense"]
+    vocabularies = [leg.model.load_vocabulary() for leg in legs if leg.model is not None and not leg.has_vectors]
     threads = getattr(encoder, "threads", 1)
 
     def read(outcome: Any) -> int:

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from zipfian.cli._read import Survey
 from zipfian.errors import InvalidInput, MissingExtra
 
-NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image")
+NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image", "aligned", "translated")
 """Legs that a name alone means; also written in `collection.legs`, which must not be loaded for `--help`."""
+
+ACROSS = ("aligned", "translated")
+"""Legs by which a text finds pictures; the second needs no network for the text."""
 
 TEXT_MODULES = ("onnxruntime", "tokenizers", "safetensors")
 IMAGE_MODULES = ("onnxruntime", "PIL", "safetensors")
@@ -35,9 +38,10 @@ def installed(modules: Iterable[str]) -> bool:
 def choose(survey: Survey) -> Choice:
     """The legs for a source.
 
-    Texts: words, latent, dense. Pictures: visual, dense, and words, latent where there are captions. Both kinds: all
-    of them, with a dense leg for each kind. Without the packages that encode texts, words alone, and that is said;
-    pictures without captions cannot be searched without theirs, and that is an error.
+    Texts: words, latent, dense. Pictures: visual and dense to search with a picture, aligned and translated to search
+    with words, and words, latent where there are captions. Both kinds: all of them, with a dense leg for each kind.
+    Without the packages that encode texts, words alone, and that is said; pictures without captions cannot be searched
+    without theirs, and that is an error.
     """
     plain_texts = survey.texts - survey.captions
     text, image = installed(TEXT_MODULES), installed(IMAGE_MODULES)
@@ -53,11 +57,13 @@ def choose(survey: Survey) -> Choice:
         return Choice(tuple(legs), f"{why}; to see the pictures too: pip install 'zipfian[image]'")
     if survey.texts and not text:
         missing = "; latent and dense need: pip install 'zipfian[text]'"
-        return Choice(("visual", "dense", "words") if survey.pictures else ("words",), why + missing)
+        legs = ["visual", "dense", "translated", "words"] if survey.pictures else ["words"]
+        return Choice(tuple(legs), why + missing)
     if plain_texts and survey.pictures:
-        return Choice(("words", "latent", "dense-text", "visual", "dense-image"), why)
+        return Choice(("words", "latent", "dense-text", "visual", "dense-image", *ACROSS), why)
     if survey.pictures:
-        return Choice(("visual", "dense", *(("words", "latent") if survey.captions else ())), why)
+        across = ACROSS if text else ACROSS[1:]
+        return Choice(("visual", "dense", *across, *(("words", "latent") if survey.captions else ())), why)
     return Choice(("words", "latent", "dense"), f"{why}; --legs words is instant and needs no weights")
 
 

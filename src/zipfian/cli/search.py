@@ -92,23 +92,21 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
     legs = collection.legs
     if args.leg is not None and args.leg not in legs:
         raise InvalidInput(_no_leg(args.path, args.leg, list(legs)))
-    sources = {leg.source for leg in legs.values()}
-    if args.image is not None and "image" not in sources:
+    taken = {leg.asks_for for leg in legs.values()}
+    if args.image is not None and "image" not in taken:
         raise InvalidInput(
             f"no leg of {args.path} looks at pictures (it has: {', '.join(legs)}); for a collection of pictures: "
             f"zipfian index --into {args.path} --add-leg visual"
         )
-    if args.image is None and sources == {"image"}:
+    if args.image is None and "text" not in taken:
         raise InvalidInput(
-            f"{args.path} holds pictures without captions, so a text finds nothing in it. Search with a picture "
-            "(--image FILE), or put captions beside the pictures (photo.txt for photo.jpg) and index them anew "
-            "into another collection"
+            f"no leg of {args.path} takes a text (it has: {', '.join(legs)}). Search with a picture (--image FILE), or "
+            f"let texts find pictures: zipfian index --into {args.path} --add-leg aligned"
         )
     wanted = {"text"} if args.image is None else {"image"} if args.query is None else {"text", "image"}
-    fitting = [leg for name, leg in legs.items() if leg.source in wanted and args.leg in (None, name)]
-    _encoding.fetch_weights(
-        fitting if args.method or args.leg else fitting[:1], "the words leg needs none: --leg words"
-    )
+    fitting = [leg for name, leg in legs.items() if leg.asks_for in wanted and args.leg in (None, name)]
+    if args.preset != "latency-first":
+        _encoding.fetch_weights(fitting, "the words leg needs none: --leg words", asked=True)
     return options
 
 

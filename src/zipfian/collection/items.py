@@ -92,7 +92,7 @@ def check_item(
         size = len(encode_metadata(metadata))
         vectors = _check_vectors(raw.get("vector"), dims)
         for name, made in settings.legs.items():
-            if made.kind == "dense" and made.model is not None and (made.vector or name) in vectors:
+            if made.has_vectors and made.model is not None and (made.vector or name) in vectors:
                 raise InvalidInput(f"vector {made.vector or name!r} is made by the leg {name!r}; do not give one")
         item = Item(doc_id, text, {}, vectors, metadata, 0, image=image)
         for leg, terms in _mapping(raw.get("terms"), "terms").items():

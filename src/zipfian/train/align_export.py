@@ -19,21 +19,19 @@ from zipfian.vocabulary._sae_weights import Tensors
 
 
 def head_tensors(tower: Tower, side: str, sparse: str) -> Tensors:
-    """Arrays of one head; the standardisation of the input is folded into its first products."""
-    state = {name: value.detach().cpu().double().numpy() for name, value in tower.state_dict().items()}
-    dense = len(state["mean"])
-    tensors: Tensors = {}
-    biases = {}
-    for name in ("linear", "wide"):
-        matrix = state[f"{name}.weight"].copy()
-        matrix[:, :dense] /= state["spread"]
-        biases[name] = state[f"{name}.bias"] - matrix[:, :dense] @ state["mean"]
-        tensors |= file.pack(f"{side}.{name}", matrix.astype(np.float32))
-    tensors |= file.pack(f"{side}.narrow", state["narrow.weight"].astype(np.float32))
-    tensors[f"{side}.wide_bias"] = biases["wide"].astype(np.float32)
-    tensors[f"{side}.bias"] = (biases["linear"] + state["narrow.bias"]).astype(np.float32)
+    """Arrays of one head.
+
+    The standardisation of the input stays apart: folded into the matrices it would give columns of very different size,
+    and one int8 step per row would wipe out the small ones.
+    """
+    state = {name: value.detach().cpu().float().numpy() for name, value in tower.state_dict().items()}
+    tensors: Tensors = {f"{side}.{name}": state[name] for name in ("mean", "spread")}
+    for name in ("linear", "wide", "narrow"):
+        tensors |= file.pack(f"{side}.{name}", state[f"{name}.weight"])
+    tensors[f"{side}.wide_bias"] = state["wide.bias"]
+    tensors[f"{side}.bias"] = state["linear.bias"] + state["narrow.bias"]
     if tower.embed is not None:
-        tensors |= file.pack(f"{side}.{sparse}", (state["embed"] * math.sqrt(tower.rank)).astype(np.float32))
+        tensors |= file.pack(f"{side}.{sparse}", state["embed"] * np.float32(math.sqrt(tower.rank)))
     return tensors
 
 

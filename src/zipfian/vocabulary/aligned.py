@@ -23,6 +23,7 @@ from zipfian.vocabulary import _aligned_file as file
 from zipfian.vocabulary.models import SHIPPED
 
 DEFAULT = "align-flickr8k"
+HEAD_PARTS = ("mean", "spread", "linear", "wide", "wide_bias", "narrow", "bias")
 MAX_MEMBERS = 64
 """Heads side by side."""
 
@@ -33,6 +34,10 @@ class Head:
 
     embed: FloatArray | None
     """(sparse entries, rank), or None where the head reads nothing sparse."""
+    mean: FloatArray
+    """(dense,): taken from the pooled vector first."""
+    spread: FloatArray
+    """(dense,): what is left is divided by this. Kept apart from the weights, whose int8 steps it would blow up."""
     linear: FloatArray
     """(out, dense + rank)."""
     wide: FloatArray
@@ -47,6 +52,8 @@ class Head:
         inputs, hidden, out = self.linear.shape[1], self.wide.shape[0], self.linear.shape[0]
         fits = (
             self.wide.shape[1] == inputs > rank
+            and self.mean.shape == self.spread.shape == (inputs - rank,)
+            and bool((self.spread > 0).all())
             and self.narrow.shape == (out, hidden)
             and self.wide_bias.shape == (hidden,)
             and self.bias.shape == (out,)
@@ -71,6 +78,7 @@ class Head:
             raise InvalidInput(f"a {what}'s pooled vector must have {self.dense} numbers, not the shape {x.shape}")
         if not np.isfinite(x).all():
             raise InvalidInput(f"a {what}'s pooled vector holds values that are not finite: encode it again")
+        x = (x - self.mean) / self.spread
         if self.embed is not None:
             x = np.concatenate(
                 [x, weights @ self.embed[ids] if len(ids) else np.zeros(self.embed.shape[1], np.float32)]
@@ -217,9 +225,7 @@ def _head(tensors: Mapping[str, npt.NDArray[Any]], name: str, sparse: str, entri
     embed = file.unpack(tensors, f"{name}.{sparse}") if entries else None
     if embed is not None and (embed.ndim != 2 or len(embed) != entries):
         raise InvalidInput(f"the {sparse} of the alignment do not fit its arrays: get the folder again")
-    return Head(
-        embed, *(file.unpack(tensors, f"{name}.{part}") for part in ("linear", "wide", "wide_bias", "narrow", "bias"))
-    )
+    return Head(embed, *(file.unpack(tensors, f"{name}.{part}") for part in HEAD_PARTS))
 
 
 def _together(
