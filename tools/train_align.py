@@ -40,7 +40,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("hidden", (512,)),
     ("averaging", (0.997,)),
 )
-"""Settings tried one after the other, each from the best so far."""
+"""Settings tried one after the other, each from the best so far; `--reserve 1e9` skips the search."""
 
 
 def plain(data: CaptionedImages, settings: AlignSettings) -> CaptionedImages:

@@ -1,7 +1,7 @@
 """Make the query table of a trained text vocabulary, and count its firings, on one GPU.
 
     PYTHONPATH=src python3 tools/train_text_table.py --model FOLDER --text wiki-paragraphs.txt.xz \
-        --collections FOLDER --vocabulary models/text-16k --work WORK --out OUT
+        --collections FOLDER --vocabulary src/zipfian/models/text-16k --work WORK --out OUT
 
 A table has a row of terms for every word piece and, optionally, for frequent pairs of neighbouring pieces. Rows start
 as mean activations over the training text; they are then fitted so that the sum of the rows of a short stretch of the
