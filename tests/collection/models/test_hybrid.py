@@ -1,0 +1,143 @@
+"""All legs at once; the stages themselves are tested in tests/fuse and tests/rerank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zipfian as zf
+from tests.collection.models.conftest import TEXTS, check_sums, legs, picture
+from tests.toys import ToyImage, ToyText
+from zipfian.errors import InvalidInput
+
+
+class TestHybrid:
+    """All legs at once; the stages themselves are tested in tests/fuse and tests/rerank."""
+
+    def test_text_is_fused_by_default(self, notes: zf.Collection) -> None:
+        found = notes.search("a puppy in the sun", k=3)
+        assert found.settings["method"] == "hybrid"
+        assert set(found.settings["legs"]) == {"words", "latent", "dense"}
+        assert found[0].id == "a"
+        for hit in found:
+            assert set(hit.legs) == {"words", "latent", "dense"}
+            total = 0.0
+            for name in hit.legs:
+                total += hit.legs[name].share
+            assert total == hit.score
+            for name, seen in hit.legs.items():
+                assert seen.score == notes.score(name, "a puppy in the sun", [hit.id])[0]
+
+    def test_explanations_sum_through_fusion(self, notes: zf.Collection) -> None:
+        found = notes.search("a puppy in the sun", k=3)
+        for hit in found:
+            tree = found.explain(hit)
+            assert tree.value == hit.score
+            check_sums(tree)
+        labels = str(found.explain(found[0]))
+        assert "puppy" in labels and "latent 1" in labels
+
+    def test_any_document_can_be_explained(self, notes: zf.Collection) -> None:
+        found = notes.search("kitten", k=1)
+        assert notes.explain("kitten", found[0].id).value == found[0].score
+        last = notes.explain("kitten", "b")
+        assert last.value < found[0].score
+        check_sums(last)
+        assert notes.why("kitten", found[0].id, "b").value == pytest.approx(found[0].score - last.value)
+
+    @pytest.mark.parametrize(
+        "method", ["hybrid", "rrf", "linear", "fusion", "two-stage", "training-free", "tfidf", "latent", "dense"]
+    )
+    def test_methods(self, notes: zf.Collection, method: str) -> None:
+        found = notes.search("puppy in the sun", k=2, method=method)
+        assert found[0].id == "a"
+        assert found.settings["method"] == method
+        tree = found.explain(found[0])
+        assert tree.value == found[0].score
+        check_sums(tree)
+
+    @pytest.mark.parametrize("preset", ["balanced", "accuracy-first"])
+    def test_presets(self, notes: zf.Collection, preset: str) -> None:
+        assert notes.search("puppy", k=1, preset=preset)[0].id == "a"
+
+    def test_scores_do_not_depend_on_k(self, notes: zf.Collection) -> None:
+        all_of_them = {h.id: h.score for h in notes.search("puppy light red", k=3)}
+        for k in (1, 2):
+            assert all(all_of_them[h.id] == h.score for h in notes.search("puppy light red", k=k))
+
+    def test_two_stage_reranks_by_cosine(self, notes: zf.Collection) -> None:
+        found = notes.search("light puppy", k=3, method="two-stage", K=3)
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        for hit in found:
+            assert hit.score == notes.score("dense", "light puppy", [hit.id])[0] == hit.legs["dense"].share
+            assert hit.first_rank >= 1
+
+    def test_a_repeated_query_costs_no_encoder(self, notes: zf.Collection, text: ToyText) -> None:
+        once = notes.search("puppy in the sun", k=2)
+        seen = len(text.seen)
+        again = notes.search("puppy in the sun", k=2)
+        assert len(text.seen) == seen
+        assert again.settings["repeated"]
+        assert [(h.id, h.score, h.legs) for h in again] == [(h.id, h.score, h.legs) for h in once]
+        assert again.explain(again[0]).value == once[0].score
+        for other in ({"k": 1}, {"method": "rrf"}, {"query": "encoder"}):
+            assert "repeated" not in notes.search("puppy in the sun", **{"k": 2, **other}).settings
+        notes.add([{"id": "new", "text": "puppy in the sun"}])
+        notes.commit()
+        assert "repeated" not in notes.search("puppy in the sun", k=2).settings  # another snapshot
+
+    def test_an_exact_match_is_rewarded_when_asked_for(self, notes: zf.Collection) -> None:
+        asked = "  my KITTEN likes light. "
+        plain = notes.search(asked, k=3)
+        assert not any(h.exact_match for h in plain)
+        found = notes.search(asked, k=3, exact_match_bonus=1.0)
+        assert [h.exact_match for h in found] == [True, False, False]
+        scores = {h.id: h.score for h in plain}
+        assert found[0].id == "c"
+        assert found[0].score == scores["c"] + 1.0
+        tree = found.explain(found[0])
+        assert tree.value == found[0].score
+        check_sums(tree)
+        with pytest.raises(InvalidInput, match="exact_match_bonus must be"):
+            notes.search(asked, exact_match_bonus=-1.0)
+
+    @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            ({"method": "magic"}, "unknown method 'magic'; methods are hybrid"),
+            ({"preset": "magic"}, "unknown preset 'magic'; one of latency-first"),
+            ({"leg": "visual"}, "there is no leg 'visual'"),
+            ({"method": "rrf", "leg": "words"}, "give one of leg=, method= and preset="),
+            ({"method": "two-stage", "K": 2, "k": 3}, "K is 2, but k is 3"),
+            ({"method": "rrf", "K": 5}, "K= is for methods that rerank"),
+            ({"scoring": zf.Dot()}, "scoring= is for one leg"),
+            ({"leg": "dense", "scoring": zf.Dot()}, "compared by cosine"),
+        ],
+    )
+    def test_bad_requests(self, notes: zf.Collection, options: dict[str, Any], problem: str) -> None:
+        with pytest.raises(InvalidInput, match=problem):
+            notes.search("puppy", **options)
+
+    def test_a_missing_leg_is_named_with_advice(self, tmp_path: Path) -> None:
+        with zf.Collection.create(tmp_path / "plain.zf") as plain:
+            plain.add([{"id": "a", "text": "words"}])
+            plain.commit()
+            with pytest.raises(InvalidInput, match=r"needs a dense leg.*add_leg\('dense', Leg.dense\('text'\)\)"):
+                plain.search("words", method="two-stage")
+
+    def test_filters_hold_in_every_leg(self, notes: zf.Collection) -> None:
+        notes.upsert([{"id": "a", "text": TEXTS["a"], "metadata": {"lang": "en"}}])
+        notes.commit()
+        assert [h.id for h in notes.search("kitten", where={"lang": "en"})] == ["a"]
+
+    def test_pictures_are_reranked(self, tmp_path: Path, image: ToyImage, sae: Path) -> None:
+        with zf.Collection.create(tmp_path / "p.zf", legs(sae, image), encodings=False) as photos:
+            for i in range(12):
+                photos.add([{"id": f"{i}", "image": picture(tmp_path / f"{i}.png", (20 * i, 255 - 20 * i, 30))}])
+            photos.commit()
+            found = photos.search(image=tmp_path / "7.png", k=3)
+            assert found[0].id == "7"
+            assert found.settings["rerank"] == "dense"
+            assert "choice" in found.settings
