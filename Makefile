@@ -44,7 +44,7 @@ test: $(READY)  ## lint, format, types and all tests: what must pass before a ch
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy --strict
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(patsubst %,--ignore=%,$(HUB_TESTS)) $(ARGS)
 	@$(MAKE) --no-print-directory test-hub
 
 test-hub: $(READY)  ## training and hub tests, with torch; WITH_HUB=no leaves them out, =must insists

@@ -335,8 +335,8 @@ def test_collections_of_another_version(tmp_path: Path) -> None:
     rewrite_settings(path, lambda s: s.update(version=2))
     with pytest.raises(FormatTooNew, match=r"written by a newer zipfian \(settings version 2\); upgrade the package"):
         zf.Collection.open(path)
-    rewrite_settings(path, lambda s: (s.update(version=1), s["legs"][0].update(kind="splade")))
-    with pytest.raises(FormatTooNew, match="leg 'words' is of kind 'splade'"):
+    rewrite_settings(path, lambda s: (s.update(version=1), s["legs"][0].update(kind="hologram")))
+    with pytest.raises(FormatTooNew, match="leg 'words' is of kind 'hologram'"):
         zf.Collection.open(path, "w")
     rewrite_settings(path, lambda s: s["legs"][0].update(kind="words", fingerprint="words-1:english:snowball-0:ff"))
     with pytest.raises(FingerprintMismatch, match="built with the analyser words-1:english:snowball-0:ff"):

@@ -200,7 +200,7 @@ def test_shipped_files_are_small_and_whole() -> None:
 
 def test_the_shipped_text_vocabulary_fits_the_default_encoder() -> None:
     vocabulary = SaeVocabulary.load("text-16k")
-    assert (vocabulary.n_terms, vocabulary.k, vocabulary.k_post, vocabulary.pooling) == (16_384, 4, 370, "sum")
+    assert (vocabulary.n_terms, vocabulary.k, vocabulary.k_post, vocabulary.pooling) == (16_384, 3, 250, "sum")
     assert vocabulary.defaults.bm25 == {"k1": 4.0, "b": 0.7, "phi": "power:0.65"}
     for encoder in (TextEncoder(), TextEncoder(long_texts="cut"), TextEncoder(max_tokens=256)):
         vocabulary.check_encoder(encoder)

@@ -133,9 +133,7 @@ def _known(legs: Sequence[Leg], encoder: Any, sample: Sequence[str]) -> float:
 
     cache = EncodingCache()
     forms = {
-        POOLED if leg.has_vectors else leg.model.load_vocabulary().compact_form
-        for leg in legs
-        if leg.model is not None
+        POOLED if leg.has_vectors else leg.model.load_vocabulary().compact_form for leg in legs if leg.model is not None
     }
     found = 0
     for item in sample:

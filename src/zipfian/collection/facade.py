@@ -20,6 +20,7 @@ from zipfian.collection.plan import make_plan
 from zipfian.collection.question import Question
 from zipfian.collection.results import Document, Hit, Results
 from zipfian.collection.settings import Settings
+from zipfian.collection.shortlists import Shortlists
 from zipfian.collection.store import Existing, Skipped, Store
 from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
@@ -76,7 +77,8 @@ class Collection:
         self._cache_bytes = cache_bytes
         self._lock = threading.RLock()
         self._closed = False
-        self._view = self._look(generation)
+        # kept beside the view, not in it: what refers to itself would keep a snapshot's files from being removed
+        self._current: tuple[View, Shortlists[Any]] = (self._look(generation), Shortlists())
         settings = Settings.from_json(self._view.snapshot.settings, str(directory))
         self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
 
@@ -207,7 +209,7 @@ class Collection:
             store = self._writing()
             generation = store.commit(user)
             if generation != self._view.generation:
-                self._view = self._look()
+                self._current = (self._look(), Shortlists())
             return generation
 
     def rollback(self) -> None:
@@ -284,11 +286,12 @@ class Collection:
         check_k(k)
         if isinstance(exact_match_bonus, bool) or not 0.0 <= exact_match_bonus < float("inf"):
             raise InvalidInput(f"exact_match_bonus must be a number from 0, not {exact_match_bonus!r}")
-        view, question = self._reading(), Question.of(asked, image, query)
+        self._reading()
+        (view, shortlists), question = self._current, Question.of(asked, image, query)
         plan = make_plan(
             view.settings, question, k=k, leg=leg, method=method, preset_name=preset, scoring=scoring, depth=K
         )
-        return searching.run(view, question, plan, k, where, exact_match_bonus)
+        return searching.run(view, question, plan, k, where, exact_match_bonus, shortlists)
 
     def score(
         self, leg: str, asked: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
@@ -374,7 +377,7 @@ class Collection:
             self._reading()
             newest = self._look()
             if newest.generation != self._view.generation:
-                self._view = newest
+                self._current = (newest, Shortlists())
             return self._view.generation
 
     def stats(self) -> dict[str, Any]:
@@ -413,6 +416,10 @@ class Collection:
         if self._store.writer.closed:
             raise InvalidInput("a failed commit ended writing here: close this collection and open it again")
         return self._store
+
+    @property
+    def _view(self) -> View:
+        return self._current[0]
 
     def _reading(self) -> View:
         if self._closed:

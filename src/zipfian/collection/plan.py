@@ -20,6 +20,7 @@ from zipfian.rerank.presets import PRESETS, Preset, preset
 from zipfian.rerank.result import check_depth
 from zipfian.rerank.training_free import VARIANTS, Variant
 from zipfian.retrieve.scoring import Scoring, TfIdf
+from zipfian.retrieve.validate import check_scoring
 
 RERANK_K = 200
 """Candidates that a second stage looks at."""
@@ -78,6 +79,8 @@ def make_plan(
     preset_name: str | None = None, scoring: Scoring | None = None, depth: int | None = None,
 ) -> Plan:  # fmt: skip
     """The plan for a question; `depth` is the number of candidates to rerank where somebody does."""
+    if scoring is not None:
+        check_scoring(scoring)
     if sum(x is not None for x in (leg, method, preset_name)) > 1:
         raise InvalidInput("give one of leg=, method= and preset=: each of them says how to search")
     if isinstance(method, str) and method in settings.legs:

@@ -11,16 +11,17 @@ from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import Plan, make_plan
 from zipfian.collection.question import Question
 from zipfian.collection.results import Hit, Results
-from zipfian.collection.shortlists import key_of
+from zipfian.collection.shortlists import Shortlists, key_of
 from zipfian.collection.view import View
 from zipfian.explain.highlight import Snippet
 from zipfian.types import Explanation
 
 
 def run(
-    view: View, question: Question, plan: Plan, k: int, where: Mapping[str, Any] | None, bonus: float = 0.0
-) -> Results:
-    """Carry a plan out."""
+    view: View, question: Question, plan: Plan, k: int, where: Mapping[str, Any] | None, bonus: float,
+    shortlists: Shortlists[tuple[Run, Outcome]],
+) -> Results:  # fmt: skip
+    """Carry a plan out, or take its outcome from the snapshot's shortlists."""
     start, encoded = time.perf_counter(), question.seconds[0]
     times: dict[str, float] = {}
 
@@ -31,7 +32,7 @@ def run(
         times["filter"] = time.perf_counter() - start - times["prepare"]
         return made, made.search(k, mask, bonus)
 
-    (made, outcome), again = view.shortlists.get(key_of(question, plan, k, where, bonus), search)
+    (made, outcome), again = shortlists.get(key_of(question, plan, k, where, bonus), search)
     numbers = zip(outcome.docs.tolist(), outcome.scores.tolist(), view.ids_of(outcome.docs), strict=True)
     hits = tuple(
         Hit(

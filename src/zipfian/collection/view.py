@@ -12,7 +12,6 @@ import numpy.typing as npt
 from zipfian.collection.items import check_id
 from zipfian.collection.results import Document
 from zipfian.collection.settings import Settings
-from zipfian.collection.shortlists import Shortlists
 from zipfian.errors import InvalidInput
 from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
@@ -34,8 +33,6 @@ class View:
         self._searchers: dict[str, LegSearcher] = {}
         self._dense: dict[str, DenseSearcher] = {}
         self._lock = threading.Lock()
-        self.shortlists: Shortlists[Any] = Shortlists()
-        """Rankings of repeated queries."""
         sizes = [s.n_docs for s in snapshot.segments]
         self.bases = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 

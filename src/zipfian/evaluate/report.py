@@ -18,9 +18,12 @@ it again. Figures of the papers stand beside ours only where the dataset is the 
 collection differ, the section says so, and a lower figure of ours stays as it is.
 """
 
+ABOUT = "about.md"
+"""What was measured by other means than `zipfian eval`, written by hand beside the result files."""
+
 SCOPE = """## Out of scope
 
-Of the seeds, these are not part of the project (yet): sparse scoring on GPUs, distillation of the reranker into the
+Of the papers, these are not part of the project (yet): sparse scoring on GPUs, distillation of the reranker into the
 encoders, video and audio, multilingual retrieval. Datasets that are not at hand (six of BM25-V's seven, most of BEIR,
 MS MARCO, full LIMIT, MS-COCO, ROxford5k, RParis6k) can be run with the same commands.
 """
@@ -35,7 +38,9 @@ def build(folder: Path, into: Path) -> int:
         raise InvalidInput(f"{folder}: holds no JSON result; run `zipfian eval ... --out` first")
     sections = [section(path, folder) for path in files]
     into.parent.mkdir(parents=True, exist_ok=True)
-    text = "\n".join([INTRO.format(folder=folder.name), *sections, SCOPE])
+    about = folder / ABOUT
+    said = [about.read_text("utf-8")] if about.is_file() else []
+    text = "\n".join([INTRO.format(folder=folder.name), *said, *sections, SCOPE])
     into.write_text(text, "utf-8")
     return len(files)
 

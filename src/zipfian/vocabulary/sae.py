@@ -52,7 +52,7 @@ class SaeVocabulary:
     --------
     >>> vocabulary = SaeVocabulary.load("text-16k")
     >>> vocabulary.n_terms, vocabulary.k
-    (16384, 4)
+    (16384, 3)
     """
 
     kind: ClassVar[str] = "sae"

@@ -1,0 +1,364 @@
+"""Encoded shards: what many machines encoded, in folders that one machine indexes.
+
+Encoding is what costs; the rest of building an index is quick. So the documents of a source are divided by a hash of
+their ids (`share_of`), each machine encodes its share into a folder (`ShardWriter`), and the machine that indexes looks
+there before it encodes anything (`ShardedCache`). What is kept is what the encode cache keeps, found by the hash of
+the content and the fingerprint of what made it: an index built from shards is the one built without them.
+
+A folder holds `shard.json` and numbered parts, each written whole and then named in `shard.json`, which is replaced in
+one step. A run that was killed loses the part it was collecting, and the same command goes on after the last one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from zipfian.encode import folder
+from zipfian.encode._entry import Array, pack, unpack
+from zipfian.encode._shard_part import Places, ShardDamaged, read_entry, read_table, write_part
+from zipfian.encode.cache import EncodingCache
+from zipfian.errors import FingerprintMismatch, FormatTooNew, IndexNotFound, InvalidInput
+
+FORMAT = "zipfian-shard"
+VERSION = 1
+MANIFEST = "shard.json"
+PART_BYTES = 32 * 1024**2
+PART_SECONDS = 60.0
+"""A part is written when it is so large, or has been collected for so long: what a kill can cost."""
+MAX_SHARDS = 10_000
+MAX_MANIFEST_BYTES = 64 * 1024**2
+
+
+def share_of(doc_id: str, n: int) -> int:
+    """Which of `n` shares (1 to n) a document belongs to, on every machine and in every version."""
+    return int.from_bytes(hashlib.sha256(doc_id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % n + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One kind of arrays: which encoder they come from, and what was kept of its results."""
+
+    encoder: str
+    """Fingerprint."""
+    kind: str
+    """What the encoder reads: text or image."""
+    form: str
+    """`pooled`, or the vocabulary's name for what it keeps."""
+
+    @property
+    def key(self) -> str:
+        """The fingerprint that the encode cache uses."""
+        return f"{self.encoder}\n{self.form}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a shard."""
+
+    name: str
+    nbytes: int
+    sha256: str
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What `shard.json` says."""
+
+    share: int
+    of: int
+    forms: tuple[Form, ...]
+    parts: tuple[Part, ...] = ()
+    complete: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """For people: source, legs, documents."""
+
+    def write(self, path: Path) -> None:
+        """Replace the file in one step."""
+        known = {
+            "format": FORMAT, "version": VERSION, "shard": [self.share, self.of], "complete": self.complete,
+            "forms": [[f.encoder, f.kind, f.form] for f in self.forms],
+            "parts": [[p.name, p.nbytes, p.sha256, p.entries] for p in self.parts],
+            "about": dict(self.about),
+        }  # fmt: skip
+        with folder.replacing(path / MANIFEST) as file:
+            file.write(json.dumps({**known, "sha256": _digest(known)}, indent=1).encode())
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """What `write` wrote."""
+        file = path / MANIFEST
+        try:
+            if file.stat().st_size > MAX_MANIFEST_BYTES:
+                raise ShardDamaged(file, "it is too large to be the description of a shard")
+            known = json.loads(file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            raise IndexNotFound(
+                f"{path}: no encoded shard (it has no {MANIFEST}); make one with 'zipfian encode SOURCE --shard i/n'"
+            ) from None
+        except ValueError:
+            raise ShardDamaged(file, "it is not JSON") from None
+        if not isinstance(known, dict) or known.get("format") != FORMAT:
+            raise ShardDamaged(file, "it does not describe an encoded shard")
+        if not isinstance(known.get("version"), int) or known["version"] > VERSION:
+            raise FormatTooNew(f"{path}: a shard of version {known.get('version')!r}; this zipfian reads {VERSION}")
+        if _digest({key: value for key, value in known.items() if key != "sha256"}) != known.get("sha256"):
+            raise ShardDamaged(file, "its checksum is wrong")
+        parts = tuple(Part(str(n), int(b), str(s), int(e)) for n, b, s, e in known["parts"])
+        if any(Path(part.name).name != part.name for part in parts):
+            raise ShardDamaged(file, "it names files outside its folder")
+        forms = tuple(Form(str(e), str(k), str(f)) for e, k, f in known["forms"])
+        share, of = known["shard"]
+        return cls(int(share), int(of), forms, parts, bool(known["complete"]), known["about"])
+
+
+class Shard:
+    """An encoded shard, open for reading."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest = Manifest.read(path)
+        self._places = Places()
+        self._forms = {form.key: i for i, form in enumerate(self.manifest.forms)}
+        for i, part in enumerate(self.manifest.parts):
+            self._places.add(i, read_table(path / part.name, part.nbytes, len(self._forms)))
+        self._places.join()
+
+    def get(self, fingerprint: str, content: str) -> dict[str, Array] | None:
+        """The arrays of an entry, or None; a damaged entry is an error that names the file."""
+        form = self._forms.get(fingerprint)
+        found = None if form is None else self._places.find(form, content)
+        if found is None:
+            return None
+        part, offset, length = found
+        return read_entry(self.path / self.manifest.parts[part].name, offset, length)
+
+    def check(self) -> None:
+        """Read every byte and compare it with what was written."""
+        for part in self.manifest.parts:
+            _check_part(self.path, part)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class ShardedCache(EncodingCache):
+    """The encode cache with shards in front of it: what they hold is not encoded again, nor copied."""
+
+    def __init__(self, paths: Iterable[Path], path: Path | None = None, **options: Any) -> None:
+        super().__init__(path, **options)
+        self.shards = [Shard(Path(p)) for p in paths]
+        self.missing = 0
+        """Items that were in no shard and in no cache, and were encoded here."""
+        self._last = ""
+
+    def get(self, fingerprint: str, content: str) -> dict[str, Array] | None:
+        """From the first shard that has it, or from the cache."""
+        for shard in self.shards:
+            arrays = shard.get(fingerprint, content)
+            if arrays is not None:
+                return arrays
+        return super().get(fingerprint, content)
+
+    def put(self, fingerprint: str, content: str, arrays: Mapping[str, Array]) -> bool:
+        """Keep what had to be encoded here in the cache."""
+        self.missing += content != self._last  # the forms of an item come one after the other
+        self._last = content
+        return super().put(fingerprint, content, arrays)
+
+    def check_forms(self, wanted: Iterable[Form]) -> list[str]:
+        """Refuse shards that were encoded with anything else than `wanted`; remarks on what is not complete."""
+        wanted = list(wanted)
+        encoders = {kind: sorted({f.encoder for f in wanted if f.kind == kind}) for kind in {f.kind for f in wanted}}
+        held = {form.key for shard in self.shards for form in shard.manifest.forms}
+        for shard in self.shards:
+            for form in shard.manifest.forms:
+                if form.kind in encoders and form.encoder not in encoders[form.kind]:
+                    raise FingerprintMismatch(
+                        f"{shard.path}: encoded with {form.encoder}, the legs use {', '.join(encoders[form.kind])}: "
+                        "encode it again with the same version of zipfian and the same legs"
+                    )
+            if not {form.key for form in shard.manifest.forms} & {form.key for form in wanted}:
+                raise FingerprintMismatch(f"{shard.path}: it holds nothing that the legs use; encode with the same legs")
+        for form in wanted:
+            if form.key not in held:
+                raise FingerprintMismatch(
+                    f"no shard holds {form.form} of the encoder {form.encoder}, which the legs need; "
+                    f"{self.shards[0].path} holds {', '.join(f.form for f in self.shards[0].manifest.forms)}: "
+                    "encode with the same legs and vocabularies"
+                )
+        return self._remarks()
+
+    def _remarks(self) -> list[str]:
+        out = [
+            f"{shard.path} is not finished: what it lacks is encoded here; run its 'zipfian encode' again instead"
+            for shard in self.shards
+            if not shard.manifest.complete
+        ]
+        for n in sorted({shard.manifest.of for shard in self.shards}):
+            there = {shard.manifest.share for shard in self.shards if shard.manifest.of == n}
+            lost = [f"{i}/{n}" for i in range(1, n + 1) if i not in there]
+            if lost:
+                names = ", ".join(lost[:8]) + (" ..." if len(lost) > 8 else "")
+                out.append(f"of {n} shards {len(lost)} {'is' if len(lost) == 1 else 'are'} not given: {names}")
+        return out
+
+
+class ShardWriter(EncodingCache):
+    """A shard being made: used as the encode cache, it keeps everything that is asked of it.
+
+    Only one writer at a time may have a folder; the caller holds a lock on it. `under` is a cache from which items that
+    were encoded before are taken. A full disk is an error here, other than in a cache.
+    """
+
+    def __init__(
+        self, path: Path, share: int, of: int, forms: Sequence[Form], *, about: Mapping[str, Any] | None = None,
+        under: EncodingCache | None = None, clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        check_share(share, of)
+        super().__init__(path)
+        self.resumed = 0
+        """Entries that were there from before."""
+        self.written = 0
+        self._under = under
+        self._clock = clock
+        self._mutex = threading.RLock()
+        self._waiting: dict[tuple[int, str], bytes] = {}
+        self._waiting_bytes = 0
+        self._since = clock()
+        self._places = Places()
+        self._forms = {form.key: i for i, form in enumerate(forms)}
+        self.manifest = self._start(Manifest(share, of, tuple(forms), about=about or {}))
+
+    def _start(self, new: Manifest) -> Manifest:
+        """A new folder, or go on with what a former run left in it."""
+        try:
+            old = Manifest.read(self.path)
+        except IndexNotFound:
+            if self.path.is_dir() and any(p.name != LOCK for p in self.path.iterdir() if not _is_temporary(p)):
+                raise InvalidInput(f"{self.path} holds other files: name a new folder for the shard") from None
+            new.write(self.path)
+            return new
+        if (old.share, old.of) != (new.share, new.of):
+            raise InvalidInput(
+                f"{self.path} holds shard {old.share}/{old.of}, not {new.share}/{new.of}: name another folder"
+            )
+        if set(old.forms) != set(new.forms):
+            raise FingerprintMismatch(
+                f"{self.path} was begun with {_names(old.forms)}, now it would be {_names(new.forms)}: name another "
+                "folder, or use the legs and the version it was begun with"
+            )
+        self._forms = {form.key: i for i, form in enumerate(old.forms)}
+        kept: list[Part] = []
+        for part in old.parts:
+            try:
+                _check_part(self.path, part)
+                self._places.add(len(kept), read_table(self.path / part.name, part.nbytes, len(old.forms)))
+                kept.append(part)
+            except ShardDamaged as error:
+                warnings.warn(f"{error.file}: {error.problem}; it is encoded again", RuntimeWarning, stacklevel=4)
+        names = {part.name for part in kept}
+        for file in self.path.iterdir():  # what a kill left behind, and what is damaged
+            if _is_temporary(file) or (file.name.startswith("part-") and file.name not in names):
+                with contextlib.suppress(OSError):
+                    file.unlink()
+        self.resumed = len(self._places)
+        whole = old.complete and len(kept) == len(old.parts)
+        return replace(new, forms=old.forms, parts=tuple(kept), complete=whole)
+
+    def get(self, fingerprint: str, content: str) -> dict[str, Array] | None:
+        """From this shard, or from the cache under it, whose entry then becomes part of the shard."""
+        form = self._form(fingerprint)
+        with self._mutex:
+            waiting = self._waiting.get((form, content))
+            if waiting is not None:
+                return unpack(waiting)
+            found = self._places.find(form, content)
+            if found is not None:
+                part, offset, length = found
+                return read_entry(self.path / self.manifest.parts[part].name, offset, length)
+            arrays = None if self._under is None else self._under.get(fingerprint, content)
+            if arrays is not None:
+                self.put(fingerprint, content, arrays)
+            return arrays
+
+    def put(self, fingerprint: str, content: str, arrays: Mapping[str, Array]) -> bool:
+        """Take an entry in; it is on disk with the next part."""
+        form = self._form(fingerprint)
+        with self._mutex:
+            if (form, content) in self._waiting or self._places.find(form, content) is not None:
+                return True
+            data = self._waiting[form, content] = pack(arrays)
+            self._waiting_bytes += len(data)
+            self.written += 1
+            if self._waiting_bytes >= PART_BYTES or self._clock() - self._since >= PART_SECONDS:
+                self.flush()
+        return True
+
+    def flush(self) -> None:
+        """Write what waits as a part, and name it in the manifest."""
+        with self._mutex:
+            if self._waiting:
+                last = max((int(part.name[5:-4]) for part in self.manifest.parts), default=0)
+                path = self.path / f"part-{last + 1:06d}.enc"
+                table = write_part(path, self._waiting)
+                part = Part(path.name, path.stat().st_size, folder.sha256(path), len(table))
+                self._commit(replace(self.manifest, parts=(*self.manifest.parts, part), complete=False))
+                self._places.add(len(self.manifest.parts) - 1, table)
+                self._waiting, self._waiting_bytes = {}, 0
+            self._since = self._clock()
+
+    def finish(self, about: Mapping[str, Any]) -> None:
+        """All documents of the share have been through."""
+        self.flush()
+        self._commit(replace(self.manifest, complete=True, about={**self.manifest.about, **about}))
+
+    def _commit(self, manifest: Manifest) -> None:
+        manifest.write(self.path)
+        self.manifest = manifest
+
+    def _form(self, fingerprint: str) -> int:
+        try:
+            return self._forms[fingerprint]
+        except KeyError:
+            raise InvalidInput(f"{self.path}: this shard is not for {fingerprint!r}") from None
+
+
+LOCK = "write.lock"
+"""Beside the parts, while a shard is being made."""
+
+
+def check_share(share: int, of: int) -> None:
+    """Shares are counted from 1."""
+    if not 1 <= of <= MAX_SHARDS or not 1 <= share <= of:
+        raise InvalidInput(f"a shard is i/n with i from 1 to n, and n at most {MAX_SHARDS:,}, not {share}/{of}")
+
+
+def _check_part(path: Path, part: Part) -> None:
+    try:
+        same = folder.sha256(path / part.name) == part.sha256
+    except FileNotFoundError:
+        raise ShardDamaged(path / part.name, "the file is missing") from None
+    if not same:
+        raise ShardDamaged(path / part.name, "its content is not what was written")
+
+
+def _is_temporary(path: Path) -> bool:
+    return path.name.startswith(".new-")
+
+
+def _names(forms: Iterable[Form]) -> str:
+    return ", ".join(f"{form.encoder} {form.form}" for form in forms)
+
+
+def _digest(known: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(known, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
