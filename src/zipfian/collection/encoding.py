@@ -20,6 +20,7 @@ from zipfian.encode._entry import Array
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import EncodingCache, content_hash
 from zipfian.encode.session import side_by_side
+from zipfian.encode.shards import Form
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.types import Encoded
 
@@ -53,6 +54,15 @@ class Encoding:
 
     def __bool__(self) -> bool:
         return bool(self._passes or self._translated)
+
+    @property
+    def forms(self) -> list[Form]:
+        """What is asked of the cache: every encoder with every kind of arrays that some leg needs of it."""
+        return [
+            Form(fingerprint, encoder.kind, form)
+            for fingerprint, (encoder, readers) in self._passes.items()
+            for form in sorted({form for reader in readers for form in reader.makers})
+        ]
 
     def fill(self, items: Sequence[Item]) -> dict[int, Problem]:
         """Give every item the terms and vectors that its text and picture have; what failed, by place in `items`."""

@@ -29,7 +29,7 @@ def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mappi
         return _words(leg, document.text or "", wanted), ""
     if leg.kind == "translated" and leg.align is not None:
         return _translated(leg.align, document.text or "", wanted), ""
-    if leg.model is None or leg.has_vectors:
+    if leg.model is None or leg.has_vectors or leg.kind == "scalar":  # of the whole item: no places
         return {}, ""
     content = document.text if leg.source == "text" else document.metadata.get(IMAGE_FIELD)
     if not content:

@@ -93,7 +93,7 @@ class PostingsQuery:
 
     def explain(self, doc: int) -> Explanation:
         leg = self.leg
-        labelled = leg.kind in ("latent", "visual", "splade", "translated")
+        labelled = leg.kind in ("latent", "visual", "splade", "scalar", "translated")
         tree = explain_leg(
             self._searcher, self.prepared, doc, lambda terms: self._places(doc, terms),
             self._label if labelled else None, self._asked if labelled else None,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from zipfian import limits
 from zipfian.collection.alignment import Alignment, make_alignment
-from zipfian.collection.model import Model, QueryMode, dense_model, sae_model, splade_model
+from zipfian.collection.model import Model, QueryMode, dense_model, sae_model, scalar_model, splade_model
 from zipfian.encode.base import Encoder
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded
 from zipfian.index.leg import LegWriteSpec
@@ -20,7 +20,7 @@ from zipfian.types import TfKind
 from zipfian.vocabulary import Pruning, Words, WordSettings
 from zipfian.vocabulary.quantise import check_scale
 
-Kind = Literal["words", "terms", "latent", "visual", "splade", "dense", "aligned", "translated"]
+Kind = Literal["words", "terms", "latent", "visual", "splade", "scalar", "dense", "aligned", "translated"]
 
 MODEL_KINDS: Mapping[str, Literal["text", "image"]] = {"latent": "text", "visual": "image", "splade": "text"}
 """Legs whose terms an encoder and a vocabulary make, and what they make them from."""
@@ -73,7 +73,7 @@ class Leg:
         if not isinstance(self.pruning, Pruning):
             raise InvalidInput(f"pruning must be Pruning(...), not {self.pruning!r:.80}")
         if (self.kind == "words") != isinstance(self.word_settings, WordSettings) or (
-            self.kind in MODEL_KINDS and self.model is None
+            (self.kind in MODEL_KINDS or self.kind == "scalar") and self.model is None
         ):
             raise InvalidInput("make a leg with Leg.words(...), .latent(...), .visual(...), .dense(...) or .terms(...)")
         check_scale(self.scale)
@@ -154,6 +154,20 @@ class Leg:
         """
         made, vocabulary = splade_model(model, min_weight)
         return cls("splade", Dot(), pruning or Pruning(), "fixed", vocabulary.scale, vocabulary.n_terms, model=made)
+
+    @classmethod
+    def scalar(
+        cls, folder: Any, *, source: Literal["text", "image"] | None = None, encoder: Encoder[Any] | None = None,
+        scoring: Scoring | None = None, pruning: Pruning | None = None,
+    ) -> Leg:  # fmt: skip
+        """Surrogate text: the components of pooled vectors as integer terms, scored by dot product.
+
+        `folder` is where `ScalarVocabulary.save` wrote the fitted transform; it stays there, and its fingerprint is
+        checked whenever the collection is opened. `source` chooses the default text or image encoder, `encoder`
+        another one.
+        """
+        made, vocabulary = scalar_model(folder, source, encoder)
+        return cls("scalar", scoring or Dot(), pruning or Pruning(), "count", 1.0, vocabulary.n_terms, model=made)
 
     @classmethod
     def dense(
@@ -260,7 +274,7 @@ class Leg:
         kind = data["kind"]
         if kind == "terms":
             return cls.terms(data["n_terms"], scoring=scoring, pruning=pruning, tf=data["tf"], scale=data["scale"])
-        if kind in MODEL_KINDS:
+        if kind in MODEL_KINDS or kind == "scalar":
             return cls(
                 kind, scoring, pruning, data["tf"], data["scale"], data["n_terms"],
                 model=Model.from_json(data["model"]), query=data["query"],

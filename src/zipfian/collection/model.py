@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +18,17 @@ from zipfian.errors import FingerprintMismatch, InvalidInput
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.sae import SaeVocabulary
+    from zipfian.vocabulary.scalar import ScalarVocabulary
     from zipfian.vocabulary.splade import SpladeVocabulary
 
 QueryMode = Literal["encoder", "table"]
 
 _VOCABULARIES: dict[str, SaeVocabulary] = {}
 _SPLADE: dict[str, SpladeVocabulary] = {}
+_SCALAR: dict[str, ScalarVocabulary] = {}
 _LOCK = threading.Lock()
+_FINGERPRINT = re.compile(r".+:[0-9a-f]{20}")
+"""Of an encoder of ours; the source of a scalar vocabulary may also be any name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Model:
         """The vocabulary; an equal one that this process knows already is shared."""
         if self.vocabulary is None or self.fingerprint is None:
             raise InvalidInput("this leg has no vocabulary: it compares pooled vectors")
+        if self._kind == "scalar":
+            raise InvalidInput("the terms of this leg are components of a vector: they have no labels and no examples")
         with _LOCK:
             known = _VOCABULARIES.get(self.fingerprint)
         if known is not None:
@@ -59,9 +66,35 @@ class Model:
             )
         return _remember(made)
 
-    def load_reader(self) -> SaeVocabulary | SpladeVocabulary:
+    @property
+    def _kind(self) -> str | None:
+        return None if self.vocabulary is None else json.loads(self.vocabulary).get("kind")
+
+    def load_scalar(self) -> ScalarVocabulary:
+        """The fitted transform of a scalar leg, from the folder it was saved in."""
+        with _LOCK:
+            known = _SCALAR.get(str(self.fingerprint))
+        if known is not None:
+            return known
+        from zipfian.vocabulary.scalar import ScalarVocabulary
+
+        folder = json.loads(self.vocabulary or "{}").get("folder")
+        if self._kind != "scalar" or folder is None:
+            raise InvalidInput("this leg has no scalar vocabulary")
+        made = ScalarVocabulary.load(folder)
+        if made.fingerprint != self.fingerprint:
+            raise FingerprintMismatch(
+                f"the collection was built with the scalar vocabulary {self.fingerprint}, {folder} holds "
+                f"{made.fingerprint}: put the one it was built with there, or build the collection again"
+            )
+        with _LOCK:
+            return _SCALAR.setdefault(made.fingerprint, made)
+
+    def load_reader(self) -> SaeVocabulary | SpladeVocabulary | ScalarVocabulary:
         """The vocabulary, of whatever kind: what turns an encoder's results into terms."""
-        if self.vocabulary is None or json.loads(self.vocabulary).get("kind") != "splade":
+        if self._kind == "scalar":
+            return self.load_scalar()
+        if self.vocabulary is None or self._kind != "splade":
             return self.load_vocabulary()
         with _LOCK:
             known = _SPLADE.get(str(self.fingerprint))
@@ -126,6 +159,33 @@ def splade_model(given: Any, min_weight: float) -> tuple[Model, SpladeVocabulary
     with _LOCK:
         _SPLADE[made.fingerprint] = made
     return Model(register(given), _canonical(made.to_json()), made.fingerprint), made
+
+
+def scalar_model(given: Any, source: str | None, encoder: Encoder[Any] | None) -> tuple[Model, ScalarVocabulary]:
+    """The model of a scalar leg: the folder of a fitted transform and the encoder whose vectors it was fitted on."""
+    from zipfian.vocabulary.scalar import ScalarVocabulary
+
+    if not isinstance(given, str | Path):
+        raise InvalidInput(f"a scalar leg needs the folder in which ScalarVocabulary.save wrote, not {given!r:.80}")
+    made = ScalarVocabulary.load(given)
+    if encoder is None and source is None:
+        raise InvalidInput("a scalar leg needs source='text' or 'image', or an encoder")
+    if source not in (None, "text", "image") or (encoder is not None and source not in (None, encoder.kind)):
+        raise InvalidInput(f"the source of a scalar leg is what its encoder reads, 'text' or 'image', not {source!r}")
+    chosen = encoder if encoder is not None else _default_encoder(str(source))
+    if chosen.pooled_dim != made.dim:
+        raise InvalidInput(
+            f"{given} was fitted on vectors of {made.dim} numbers, the encoder {chosen.fingerprint} makes "
+            f"{chosen.pooled_dim}"
+        )
+    if _FINGERPRINT.fullmatch(made.source) and made.source != chosen.fingerprint:
+        raise FingerprintMismatch(
+            f"{given} was fitted on vectors of {made.source}, the encoder is {chosen.fingerprint}"
+        )
+    with _LOCK:
+        made = _SCALAR.setdefault(made.fingerprint, made)
+    known = {"kind": "scalar", "folder": str(Path(given).resolve())}
+    return Model(register(chosen), _canonical(known), made.fingerprint), made
 
 
 def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | None:

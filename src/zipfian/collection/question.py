@@ -16,7 +16,7 @@ from zipfian.collection.alignment import Alignment
 from zipfian.collection.encoding import unit
 from zipfian.collection.items import check_terms
 from zipfian.collection.legs import Leg
-from zipfian.collection.model import QueryMode
+from zipfian.collection.model import Model, QueryMode
 from zipfian.encode.cache import content_hash
 from zipfian.encode.images import ImageSource
 from zipfian.encode.registry import EncoderSpec, find
@@ -38,6 +38,7 @@ class Question:
         self.image: ImageSource | None = None
         self.mode = mode
         self._passes: dict[str, Encoded] = {}
+        self._terms: dict[tuple[str, str], Terms] = {}
         self.seconds = [0.0]
         """Spent in encoders so far; shared by all copies."""
         if mode not in (None, "encoder", "table"):
@@ -100,7 +101,7 @@ class Question:
 
     def answers(self, leg: Leg) -> bool:
         """Whether a leg can answer it when it is named: any inverted index also takes its own term ids."""
-        if leg.kind in ("latent", "visual", "splade") and self.terms is not None:
+        if leg.kind in ("latent", "visual", "splade", "scalar") and self.terms is not None:
             return True
         return self.fits(leg) or (leg.has_vectors and self.vector is not None)
 
@@ -144,12 +145,19 @@ class Question:
         return dict(zip(terms.ids.tolist(), terms.weights.astype(np.float64).tolist(), strict=True))
 
     def _latent(self, leg: Leg) -> Terms:
+        """Projected once for all legs and searches that ask the same of the same vocabulary."""
         if leg.model is None:
             raise InvalidInput("this leg has no vocabulary")
+        key = (str(leg.model.fingerprint), self.mode_of(leg) if leg.kind == "latent" else "")
+        if key not in self._terms:
+            self._terms[key] = self._project(leg, leg.model)
+        return self._terms[key]
+
+    def _project(self, leg: Leg, model: Model) -> Terms:
         if leg.kind == "splade":
-            return leg.model.load_reader().terms(self.encoded(leg))
-        vocabulary = leg.model.load_vocabulary()
-        if leg.source == "text" and self.mode_of(leg) == "table":
+            return model.load_reader().terms(self.encoded(leg))
+        vocabulary = model.load_vocabulary()
+        if leg.kind == "latent" and self.mode_of(leg) == "table":
             return vocabulary.table_query(self.pieces(leg))
         return vocabulary.query(self.encoded(leg))
 

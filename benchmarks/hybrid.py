@@ -1,0 +1,163 @@
+"""What a hybrid query costs at 100,000 documents, without the encoder: `python -m benchmarks.hybrid [--documents N]`.
+
+Texts: words of real paragraphs when `--text FILE.xz` is given (one per line), made-up ones otherwise; latent terms and
+pooled vectors are made up with the shape of the real ones (Zipfian terms, 240 a document; 384 numbers). Pictures: 96
+visual words and 1,280 numbers. Everything after the encoder is the product's own code: legs, fusion, reranking, hits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import zipfian as zf
+from zipfian.collection.hybrid import Run
+from zipfian.collection.legquery import leg_query
+from zipfian.collection.plan import Plan
+from zipfian.collection.question import Question
+from zipfian.fuse.adaptive import Adaptive
+from zipfian.rerank.adaptive_k import AdaptiveK
+
+
+def zipfian_terms(rng: Any, n: int, size: int, terms: int, exponent: float = 0.9) -> list[zf.Terms]:
+    """Documents of about `size` distinct terms whose frequencies follow a power law."""
+    weights = 1.0 / np.arange(1, terms + 1) ** exponent
+    cumulative = np.cumsum(weights / weights.sum())
+    out = []
+    for _ in range(n):
+        ids = np.unique(np.searchsorted(cumulative, rng.random(int(size * 1.3))))[: size + 1].astype(np.int32)
+        out.append(zf.Terms(np.minimum(ids, terms - 1), rng.gamma(2.0, 4.0, len(ids)).astype(np.float32) + 0.02))
+    return out
+
+
+def texts(path: Path | None, n: int, rng: Any) -> list[str]:
+    if path is None:
+        words = [f"w{i}" for i in range(50_000)]
+        picks = np.minimum(rng.zipf(1.3, (n, 60)), len(words)) - 1
+        return [" ".join(words[i] for i in row) for row in picks]
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        return [line.rstrip("\n") for _, line in zip(range(n), lines, strict=False)]
+
+
+def clock(run: Run, k: int, rounds: int) -> dict[str, float]:
+    """Milliseconds of the legs alone, of all together, and of the stages in between."""
+    out: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, query in run.queries.items():
+            start = time.perf_counter()
+            query.search(100, None)
+            out.setdefault(name, []).append(time.perf_counter() - start)
+        start = time.perf_counter()
+        run.search(k, None)
+        out.setdefault("together", []).append(time.perf_counter() - start)
+    return {name: 1e3 * float(np.median(values)) for name, values in out.items()}
+
+
+def prepared(view: Any, plan: Plan, questions: dict[str, Question]) -> Run:
+    """A run whose legs were asked by hand, since there is no encoder here."""
+    run = Run.__new__(Run)
+    run.view, run.plan, run.question = view, plan, next(iter(questions.values()))
+    run.queries = {name: leg_query(view, name, questions[name]) for name in plan.legs}
+    run.judge = leg_query(view, plan.judge, questions[plan.judge]) if plan.judge else None  # type: ignore[assignment]
+    run.captions = None
+    return run
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    n = args.documents
+    results: dict[str, Any] = {"documents": n, "queries": args.queries}
+    with tempfile.TemporaryDirectory() as folder:
+        lines = texts(args.text, n, rng)
+        latent = zipfian_terms(rng, n, 240, 16_384)
+        dense = rng.normal(size=(n, 384)).astype(np.float32)
+        legs = {
+            "words": zf.Leg.words(),
+            "latent": zf.Leg.terms(16_384, scoring=zf.BM25(k1=4, b=0.7, phi="power:0.65")),
+            "dense": zf.Leg.dense(vector="dense"),
+        }
+        with zf.Collection.create(Path(folder) / "texts.zf", legs, encodings=False) as col:
+            col.add(
+                {"id": str(i), "text": lines[i], "terms": {"latent": latent[i]}, "vector": {"dense": dense[i]}}
+                for i in range(n)
+            )
+            col.commit()
+            col.merge()
+            col.commit()
+            plan = Plan("hybrid", ("words", "latent", "dense"), Adaptive())
+            found = []
+            for q in range(args.queries):
+                source = int(rng.integers(n))
+                asked = " ".join(lines[source].split()[:10])
+                heaviest = np.sort(np.argsort(-latent[source].weights)[:40])
+                questions = {
+                    "words": Question(asked),
+                    "latent": Question(zf.Terms(latent[source].ids[heaviest], latent[source].weights[heaviest])),
+                    "dense": Question(dense[source] + 0.5 * rng.normal(size=384).astype(np.float32)),
+                }
+                run = prepared(col._reading(), plan, questions)
+                if q == 0:
+                    run.search(10, None)  # compiles, decodes
+                found.append(clock(run, 10, 3))
+            results["text: words + latent + dense 384"] = summary(found)
+    with tempfile.TemporaryDirectory() as folder:
+        visual = zipfian_terms(rng, n, 96, 11_520)
+        dense = np.maximum(rng.normal(size=(n, 1280)), 0).astype(np.float32)
+        legs = {
+            "visual": zf.Leg.terms(11_520, scoring=zf.BM25(k1=8, b=0.7)),
+            "dense": zf.Leg.dense(vector="dense"),
+        }
+        with zf.Collection.create(Path(folder) / "pictures.zf", legs, encodings=False) as col:
+            col.add({"id": str(i), "terms": {"visual": visual[i]}, "vector": {"dense": dense[i]}} for i in range(n))
+            col.commit()
+            col.merge()
+            col.commit()
+            for label, plan in (
+                ("pictures: visual + dense 1280 fused", Plan("hybrid", ("visual", "dense"), Adaptive())),
+                ("pictures: two-stage K=200", Plan("two-stage", ("visual",), None, judge="dense", K=200)),
+                (
+                    "pictures: two-stage, adaptive K",
+                    Plan("balanced", ("visual",), None, judge="dense", K=200, adaptive_k=AdaptiveK(50, 200)),
+                ),
+            ):
+                found = []
+                for q in range(args.queries):
+                    source = int(rng.integers(n))
+                    questions = {
+                        "visual": Question(visual[source]),
+                        "dense": Question(dense[source] + 0.5 * rng.normal(size=1280).astype(np.float32)),
+                    }
+                    run = prepared(col._reading(), plan, questions)
+                    if q == 0:
+                        run.search(10, None)
+                    found.append(clock(run, 10, 3))
+                results[label] = summary(found)
+    return results
+
+
+def summary(found: list[dict[str, float]]) -> dict[str, str]:
+    """p50 / p95 in milliseconds over the queries."""
+    out = {}
+    for name in found[0]:
+        values = [row[name] for row in found]
+        out[name] = f"{np.percentile(values, 50):.2f} / {np.percentile(values, 95):.2f}"
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--text", type=Path, help="paragraphs, one per line, xz")
+    print(json.dumps(measure(parser.parse_args()), indent=1))
+
+
+if __name__ == "__main__":
+    main()
