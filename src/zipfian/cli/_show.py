@@ -45,7 +45,9 @@ def _leaves(node: Explanation, leg: str) -> Iterator[Reason]:
             yield from _leaves(part, leg if part.parts else name)
     elif node.value > 0:
         name, colon, what = node.label.partition(": ")
-        if node.label == "cosine" or (colon and what == "cosine"):  # of whole vectors: nothing below it
+        if node.label == "score":  # a leg of vectors within a fusion: nothing below it
+            yield Reason("alike as a whole", node.value, leg)
+        elif node.label == "cosine" or (colon and what == "cosine"):  # of whole vectors: nothing below it
             yield Reason(
                 f"alike as a whole (cosine {node.details.get('signal', node.value):.3f})",
                 node.value,

@@ -100,7 +100,9 @@ class PostingsQuery:
         )  # fmt: skip
         if leg.of is None:
             return tree
-        return replace(tree, label=f"{self.name} (postings of {leg.of}): {describe(self.prepared.scoring)}")
+        parts = tuple(replace(p, label=_translation(p)) for p in tree.parts)
+        label = f"{self.name}: {describe(self.prepared.scoring)} over the postings of {leg.of}"
+        return replace(tree, label=label, parts=parts)
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         """Places that gave more of the score are worth more."""
@@ -172,6 +174,12 @@ class DenseQuery:
 
     def settings(self) -> dict[str, Any]:
         return {"leg": self.name, "scoring": {"name": "cosine"}}
+
+
+def _translation(part: Explanation) -> str:
+    """A visual word named by the words that it translates."""
+    words = str(part.details.get("from", "")).split(", ")
+    return f"{', '.join(words[:2])} -> {part.label}" if words[0] else part.label
 
 
 def leg_query(view: View, name: str, question: Question, scoring: Scoring | None = None) -> LegQuery:

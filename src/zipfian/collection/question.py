@@ -154,6 +154,8 @@ class Question:
         return self._terms[key]
 
     def _project(self, leg: Leg, model: Model) -> Terms:
+        if leg.kind == "scalar":
+            return model.load_scalar().query_terms(self.encoded(leg))
         if leg.kind == "splade":
             return model.load_reader().terms(self.encoded(leg))
         vocabulary = model.load_vocabulary()

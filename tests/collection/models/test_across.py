@@ -51,10 +51,11 @@ class TestAcross:
         assert found.settings["leg"] == "translated"
         (half,) = [h for h in found if h.id == "half"]
         tree = found.explain(half)
-        assert tree.label.startswith("translated (postings of visual): BM25")
+        assert tree.label.startswith("translated: BM25") and tree.label.endswith("postings of visual")
         (part,) = tree.parts
         assert part.details["term"] == 1
         assert part.details["from"] == "red, dogs"
+        assert part.label == "red, dogs -> latent 1"
         assert {(e["row"], e["column"]) for e in part.evidence} == {(r, c) for r in range(4) for c in (2, 3)}
 
     def test_pictures_find_texts(self, tmp_path: Path, text: ToyText, image: ToyImage, align: str) -> None:
