@@ -24,6 +24,7 @@ EXIT_INTERRUPTED = 130
 COMMANDS: dict[str, str] = {
     "demo": "search texts by meaning and pictures by example, and see why",
     "index": "put a folder of texts or pictures, JSONL, CSV or Parquet into a collection; again to follow changes",
+    "encode": "encode a share of a source for 'index --encoded', on any number of machines at once",
     "search": "search a collection by words, by meaning or with a picture",
     "explain": "show how a document's score for a query comes about",
     "inspect": "show what a collection or vocabulary holds, and what a term means",

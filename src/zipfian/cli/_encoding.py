@@ -133,7 +133,7 @@ def _known(legs: Sequence[Leg], encoder: Any, sample: Sequence[str]) -> float:
 
     cache = EncodingCache()
     forms = {
-        POOLED if leg.has_vectors else leg.model.load_vocabulary().compact_form for leg in legs if leg.model is not None
+        POOLED if leg.has_vectors else leg.model.load_reader().compact_form for leg in legs if leg.model is not None
     }
     found = 0
     for item in sample:
@@ -160,7 +160,7 @@ def _seconds(legs: Sequence[Leg], encoder: Any, sample: Sequence[Any], tokens: i
 
     few = PROBE_PICTURES if encoder.kind == "image" else PROBE_TEXTS
     chosen = random.Random(1).sample(list(sample), min(few, len(sample)))
-    vocabularies = [leg.model.load_vocabulary() for leg in legs if leg.model is not None and not leg.has_vectors]
+    vocabularies = [leg.model.load_reader() for leg in legs if leg.model is not None and not leg.has_vectors]
     threads = getattr(encoder, "threads", 1)
 
     def read(outcome: Any) -> int:

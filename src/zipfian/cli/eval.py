@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TEXT_METHODS = "words,latent,dense,hybrid"
 IMAGE_METHODS = "visual,dense,two-stage,hybrid"
 CAPTION_METHODS = "aligned,translated,hybrid"
-LOO_METHODS = "words,aligned,hybrid"
+LOO_METHODS = "words,latent,dense,aligned,translated,hybrid"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

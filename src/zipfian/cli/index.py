@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli import _encoding, _legs
+from zipfian.cli import _encoding, _legs, _shards
 from zipfian.cli._arguments import positive
 from zipfian.cli._collection import collection_class, opened
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
@@ -32,11 +32,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source", type=Path, nargs="?", metavar="SOURCE", help="a folder, a .jsonl, .csv, .tsv, .parquet or single file"
     )
-    parser.add_argument("--into", type=Path, required=True, metavar="PATH", help="the collection; made if not there")
+    parser.add_argument(
+        "--into", type=place, required=True, metavar="PATH",
+        help="the collection, made if not there; a folder or opensearch://host:9200/name",
+    )  # fmt: skip
     parser.add_argument(
         "--legs", metavar="A,B", help=f"ways to search, of {', '.join(_legs.NAMES)} (by default what suits the source)"
     )
     parser.add_argument("--add-leg", action="append", metavar="A", help="give what is in the collection one more leg")
+    parser.add_argument(
+        "--encoded", type=Path, nargs="+", action="extend", metavar="SHARD",
+        help="take what these shards of 'zipfian encode' hold instead of encoding it",
+    )  # fmt: skip
     parser.add_argument("--prefix", default="", metavar="TEXT", help="put before every id of this source")
     parser.add_argument("--id-field", metavar="NAME", help="field of a record that holds the id")
     parser.add_argument("--text-field", metavar="NAME", help="field that holds the text (text, then caption)")
@@ -60,6 +67,10 @@ def run(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     if args.source is None and not args.add_leg:
         raise InvalidInput("nothing to do: name a SOURCE to index, or a leg to add with --add-leg")
+    if args.encoded and args.source is None:
+        raise InvalidInput("--encoded goes with a SOURCE: a leg that is added takes what the encode cache has")
+    if args.add_leg and not isinstance(args.into, Path):
+        raise InvalidInput(f"{args.into}: a cluster takes no new legs; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
     if args.add_leg:
         out["added_legs"] = add_legs(args.into, [name for given in args.add_leg for name in _legs.parse(given)])
@@ -85,11 +96,15 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
     survey = source.survey()
     if survey.items == 0:
         raise InvalidInput(_nothing(args.source, survey))
-    with closing(_open_or_create(args, survey)) as collection:
+    shards = _shards.Encoded(args.encoded) if args.encoded else None
+    with closing(_open_or_create(args, survey, shards)) as collection:
         legs = collection.legs
         is_new = len(collection) == 0
-        _encoding.fetch_weights(legs.values())
-        _announce(source, survey, legs, is_new)
+        if shards is None:
+            _encoding.fetch_weights(legs.values())
+            _announce(source, survey, legs, is_new)
+        else:
+            shards.check(legs)
         policy = Policy(
             source=str(args.source.resolve()),
             prefix=args.prefix,
@@ -109,6 +124,8 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
                 note(_interrupted(args, sync, len(collection)))
                 raise
         total = len(collection)
+        if shards is not None:
+            shards.report()
         if summary.uncaptioned:
             note(
                 f"{summary.uncaptioned:,} pictures have no caption and no leg of the collection looks at pictures; "
@@ -120,16 +137,23 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
         **plain(summary),
         "bad": plain(summary.bad),
         "total": total,
+        **({} if shards is None else {"encoded_here": shards.cache.missing}),
         "summary": str(summary),
         "is_new": is_new,
     }
 
 
-def _open_or_create(args: argparse.Namespace, survey: Survey) -> Collection:
+def place(text: str) -> Path | str:
+    """A folder, or an address: a path would join its slashes."""
+    return text if "://" in text else Path(text)
+
+
+def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.Encoded | None) -> Collection:
     """The collection for writing; a new one only once everything it needs is there."""
     kind = collection_class()
+    options: dict[str, Any] = {} if shards is None else {"encodings": shards.cache}
     try:
-        collection = kind.open(args.into, mode="w")
+        collection = kind.open(args.into, mode="w", **options)
     except IndexNotFound:
         names: tuple[str, ...]
         if args.legs is not None:
@@ -138,13 +162,16 @@ def _open_or_create(args: argparse.Namespace, survey: Survey) -> Collection:
             choice = _legs.choose(survey)
             note(str(choice))
             names = choice.legs
-        if names == ("words",):  # the one leg that needs no model
+        if names == ("words",) and shards is None:  # the one leg that needs no model
             return kind.create(args.into, legs=["words"])
         from zipfian.collection.legs import make_legs
 
         legs = make_legs(list(names))
-        _encoding.fetch_weights(legs.values())
-        return kind.create(args.into, legs=legs)
+        if shards is None:
+            _encoding.fetch_weights(legs.values())
+        else:
+            shards.check(legs)
+        return kind.create(args.into, legs=legs, **options)
     if args.legs is not None and set(_legs.parse(args.legs)) != set(collection.legs):
         has = ", ".join(collection.legs)
         collection.close()

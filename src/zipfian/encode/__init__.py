@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
+from zipfian.encode.registry import register
 from zipfian.encode.text import TextEncoder
 
-__all__ = ["Encoder", "TextEncoder", "ImageEncoder"]
+__all__ = ["Encoder", "TextEncoder", "ImageEncoder", "register"]

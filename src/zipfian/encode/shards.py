@@ -13,112 +13,32 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from zipfian.encode import folder
 from zipfian.encode._entry import Array, pack, unpack
+from zipfian.encode._shard_manifest import MANIFEST, Form, Manifest, Part
 from zipfian.encode._shard_part import Places, ShardDamaged, read_entry, read_table, write_part
 from zipfian.encode.cache import EncodingCache
-from zipfian.errors import FingerprintMismatch, FormatTooNew, IndexNotFound, InvalidInput
+from zipfian.errors import FingerprintMismatch, IndexNotFound, InvalidInput
 
-FORMAT = "zipfian-shard"
-VERSION = 1
-MANIFEST = "shard.json"
+LOCK = "write.lock"
+"""Beside the parts, for whoever makes a shard."""
 PART_BYTES = 32 * 1024**2
 PART_SECONDS = 60.0
 """A part is written when it is so large, or has been collected for so long: what a kill can cost."""
 MAX_SHARDS = 10_000
-MAX_MANIFEST_BYTES = 64 * 1024**2
 
 
 def share_of(doc_id: str, n: int) -> int:
     """Which of `n` shares (1 to n) a document belongs to, on every machine and in every version."""
     return int.from_bytes(hashlib.sha256(doc_id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % n + 1
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """One kind of arrays: which encoder they come from, and what was kept of its results."""
-
-    encoder: str
-    """Fingerprint."""
-    kind: str
-    """What the encoder reads: text or image."""
-    form: str
-    """`pooled`, or the vocabulary's name for what it keeps."""
-
-    @property
-    def key(self) -> str:
-        """The fingerprint that the encode cache uses."""
-        return f"{self.encoder}\n{self.form}"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One file of a shard."""
-
-    name: str
-    nbytes: int
-    sha256: str
-    entries: int
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What `shard.json` says."""
-
-    share: int
-    of: int
-    forms: tuple[Form, ...]
-    parts: tuple[Part, ...] = ()
-    complete: bool = False
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """For people: source, legs, documents."""
-
-    def write(self, path: Path) -> None:
-        """Replace the file in one step."""
-        known = {
-            "format": FORMAT, "version": VERSION, "shard": [self.share, self.of], "complete": self.complete,
-            "forms": [[f.encoder, f.kind, f.form] for f in self.forms],
-            "parts": [[p.name, p.nbytes, p.sha256, p.entries] for p in self.parts],
-            "about": dict(self.about),
-        }  # fmt: skip
-        with folder.replacing(path / MANIFEST) as file:
-            file.write(json.dumps({**known, "sha256": _digest(known)}, indent=1).encode())
-
-    @classmethod
-    def read(cls, path: Path) -> Manifest:
-        """What `write` wrote."""
-        file = path / MANIFEST
-        try:
-            if file.stat().st_size > MAX_MANIFEST_BYTES:
-                raise ShardDamaged(file, "it is too large to be the description of a shard")
-            known = json.loads(file.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
-            raise IndexNotFound(
-                f"{path}: no encoded shard (it has no {MANIFEST}); make one with 'zipfian encode SOURCE --shard i/n'"
-            ) from None
-        except ValueError:
-            raise ShardDamaged(file, "it is not JSON") from None
-        if not isinstance(known, dict) or known.get("format") != FORMAT:
-            raise ShardDamaged(file, "it does not describe an encoded shard")
-        if not isinstance(known.get("version"), int) or known["version"] > VERSION:
-            raise FormatTooNew(f"{path}: a shard of version {known.get('version')!r}; this zipfian reads {VERSION}")
-        if _digest({key: value for key, value in known.items() if key != "sha256"}) != known.get("sha256"):
-            raise ShardDamaged(file, "its checksum is wrong")
-        parts = tuple(Part(str(n), int(b), str(s), int(e)) for n, b, s, e in known["parts"])
-        if any(Path(part.name).name != part.name for part in parts):
-            raise ShardDamaged(file, "it names files outside its folder")
-        forms = tuple(Form(str(e), str(k), str(f)) for e, k, f in known["forms"])
-        share, of = known["shard"]
-        return cls(int(share), int(of), forms, parts, bool(known["complete"]), known["about"])
 
 
 class Shard:
@@ -188,7 +108,9 @@ class ShardedCache(EncodingCache):
                         "encode it again with the same version of zipfian and the same legs"
                     )
             if not {form.key for form in shard.manifest.forms} & {form.key for form in wanted}:
-                raise FingerprintMismatch(f"{shard.path}: it holds nothing that the legs use; encode with the same legs")
+                raise FingerprintMismatch(
+                    f"{shard.path}: it holds nothing that the legs use; encode with the same legs"
+                )
         for form in wanted:
             if form.key not in held:
                 raise FingerprintMismatch(
@@ -244,8 +166,7 @@ class ShardWriter(EncodingCache):
         try:
             old = Manifest.read(self.path)
         except IndexNotFound:
-            if self.path.is_dir() and any(p.name != LOCK for p in self.path.iterdir() if not _is_temporary(p)):
-                raise InvalidInput(f"{self.path} holds other files: name a new folder for the shard") from None
+            check_folder(self.path)
             new.write(self.path)
             return new
         if (old.share, old.of) != (new.share, new.of):
@@ -308,8 +229,7 @@ class ShardWriter(EncodingCache):
         """Write what waits as a part, and name it in the manifest."""
         with self._mutex:
             if self._waiting:
-                last = max((int(part.name[5:-4]) for part in self.manifest.parts), default=0)
-                path = self.path / f"part-{last + 1:06d}.enc"
+                path = self.path / self.manifest.next_part()
                 table = write_part(path, self._waiting)
                 part = Part(path.name, path.stat().st_size, folder.sha256(path), len(table))
                 self._commit(replace(self.manifest, parts=(*self.manifest.parts, part), complete=False))
@@ -333,8 +253,13 @@ class ShardWriter(EncodingCache):
             raise InvalidInput(f"{self.path}: this shard is not for {fingerprint!r}") from None
 
 
-LOCK = "write.lock"
-"""Beside the parts, while a shard is being made."""
+def check_folder(path: Path) -> None:
+    """Refuse a folder that holds anything but a shard, before a file is put there."""
+    if path.is_dir() and not (path / MANIFEST).exists():
+        if any(p.name != LOCK for p in path.iterdir() if not _is_temporary(p)):
+            raise InvalidInput(f"{path} holds other files: name a new folder for the shard")
+    elif path.exists() and not path.is_dir():
+        raise InvalidInput(f"{path} is a file: name a folder for the shard")
 
 
 def check_share(share: int, of: int) -> None:
@@ -360,5 +285,15 @@ def _names(forms: Iterable[Form]) -> str:
     return ", ".join(f"{form.encoder} {form.form}" for form in forms)
 
 
-def _digest(known: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(known, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+__all__ = [
+    "Form",
+    "Manifest",
+    "Part",
+    "Shard",
+    "ShardDamaged",
+    "ShardWriter",
+    "ShardedCache",
+    "check_folder",
+    "check_share",
+    "share_of",
+]

@@ -12,7 +12,7 @@ from zipfian.evaluate import measures
 from zipfian.evaluate.build import built, grouped
 from zipfian.evaluate.datasets.base import Dataset, Half, take_half
 from zipfian.evaluate.datasets.captions import CaptionSet
-from zipfian.evaluate.methods import Method, find
+from zipfian.evaluate.methods import Method, check_texts, find
 from zipfian.evaluate.protocols.captions import Task
 from zipfian.evaluate.protocols.fair_loo import MIN_RUNS, SEED, LooSummary, fair_loo, summarise
 from zipfian.evaluate.results import Report
@@ -52,6 +52,7 @@ def compare(dataset: Dataset, names: Sequence[str], options: Options | None = No
     """Run methods on one dataset."""
     chosen = options or Options()
     methods = find(names, dataset.kind)
+    check_texts(methods, dataset)
     part = take_half(dataset, chosen.half)
     keys = chosen.measures or default_measures(dataset)
     depth = measures.depth_for(keys, chosen.depth or (DEPTH if dataset.kind == "text" else IMAGE_DEPTH))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from zipfian.collection.question import Question
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.evaluate.ann import AnnSearch, OwnSearch
-from zipfian.evaluate.datasets.base import Picture, Query
+from zipfian.evaluate.datasets.base import Dataset, Picture, Query
 from zipfian.evaluate.surrogate import ScalarSearch
 from zipfian.rerank.training_free import VARIANTS
 from zipfian.retrieve.scoring import TfIdf
@@ -50,9 +50,8 @@ class Method:
 
 def _single(name: str, summary: str, kinds: Iterable[Kind], leg: str | None = None, **options: Any) -> Method:
     leg = leg or name
-    reads_texts = leg in ("words", "latent", "dense", "splade")  # in a caption set; `dense` is of pictures elsewhere
     return Method(
-        name, summary, dict.fromkeys(kinds, (leg,)), {"leg": leg, **options}, single=True, text_only=reads_texts
+        name, summary, dict.fromkeys(kinds, (leg,)), {"leg": leg, **options}, single=True, text_only=leg in TEXT_LEGS
     )
 
 
@@ -70,8 +69,11 @@ _ALL: tuple[Kind, ...] = ("text", "image", "caption")
 _HYBRID: Mapping[Kind, tuple[str, ...]] = {
     "text": ("words", "latent", "dense"),
     "image": ("visual", "dense"),
-    "caption": ("words", "aligned", "translated"),
+    # what `zipfian index` makes of pictures with captions, as far as a text can ask it
+    "caption": ("words", "latent", "aligned", "translated"),
 }
+TEXT_LEGS = frozenset({"words", "latent", "dense", "splade"})
+"""Legs that read the texts of a caption set; `dense` reads pictures elsewhere."""
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -93,6 +95,8 @@ METHODS: dict[str, Method] = {
         Method("ensemble", "visual words and dense vectors, z-scores added", {"image": ("visual", "dense")},
                {"method": "linear"}, alone=True),
         Method("hybrid", "all legs, weights adapted to the query", _HYBRID, {"method": "hybrid"}, alone=True),
+        Method("hybrid-dense", "the same with the captions' pooled vectors as well",
+               {"caption": (*_HYBRID["caption"], "dense")}, {"method": "hybrid"}, alone=True),
         Method("rrf", "reciprocal rank fusion of all legs", _HYBRID, {"method": "rrf"}, alone=True),
         *(
             Method(name, f"the training-free reranker, signals: {name.partition(':')[2] or 'all'}",
@@ -143,6 +147,18 @@ def check_legs(collection: Any, method: Method, kind: Kind) -> None:
         raise InvalidInput(
             f"the method {method.name!r} needs the leg {missing[0]!r}; the collection has: {', '.join(there)}. "
             f"Add it with collection.add_leg({missing[0]!r}, ...) and commit(), or build the collection with it"
+        )
+
+
+def check_texts(methods: Sequence[Method], dataset: Dataset) -> None:
+    """A method that only reads texts finds nothing among pictures that are searched without theirs."""
+    if dataset.kind != "caption" or any(item.get("text") for item in dataset.documents()):
+        return
+    blind = next((m.name for m in methods if TEXT_LEGS.issuperset(m.legs_for(dataset.kind))), None)
+    if blind is not None:
+        raise InvalidInput(
+            f"the method {blind!r} reads texts, and the pictures of {dataset.name} are searched without any: leave it "
+            "out, or take a protocol with captions in the gallery (val-only, fair-loo)"
         )
 
 

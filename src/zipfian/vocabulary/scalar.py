@@ -12,7 +12,7 @@ would keep exactly the components that are not 0, and gamma would do nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -175,6 +175,25 @@ class ScalarVocabulary:
         steps = np.minimum(np.floor(positive[kept].astype(np.float64) * self.scale), MAX_FREQUENCY)
         there = steps > 0.0
         return Terms(kept[there].astype(np.int32), steps[there].astype(np.float32))
+
+    # ------------------------------------------------------------------ for a cache and for explanations
+
+    @property
+    def compact_form(self) -> str:
+        """Names what `compact` makes: the pooled vector, which a dense leg keeps under the same name."""
+        return "pooled"
+
+    def compact(self, encoded: Encoded) -> dict[str, FloatArray]:
+        """What is worth keeping of an item."""
+        return {"pooled": encoded.pooled}
+
+    def from_compact(self, arrays: Mapping[str, Any]) -> Terms:
+        """The terms of a document from what `compact` kept."""
+        return self.terms(arrays["pooled"])
+
+    def evidence(self, encoded: Encoded, wanted: Collection[int] | None = None) -> dict[int, list[tuple[int, float]]]:
+        """Nothing: a component of a pooled vector comes from the whole item and has no place in it."""
+        return {}
 
     # ------------------------------------------------------------------ identity
 

@@ -29,7 +29,7 @@ from zipfian.types import Explanation
 F64 = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-LABELLED = ("latent", "visual", "splade", "translated")
+LABELLED = ("scalar", "latent", "visual", "splade", "translated")
 """Kinds of legs whose terms are numbers that have names."""
 RESERVED_CLAUSES = 8
 SURE_CLAUSES = 256

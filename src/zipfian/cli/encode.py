@@ -1,0 +1,225 @@
+"""`zipfian encode SOURCE --shard i/n --out SHARD`: encode a share of the documents, to be indexed elsewhere."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zipfian.cli import _encoding, _legs
+from zipfian.cli._output import (
+    Progress,
+    human_bytes,
+    human_seconds,
+    note,
+    plain,
+    print_json,
+    printable,
+    warnings_as_notes,
+)
+from zipfian.cli._read import Bad, Document, Source, open_source
+from zipfian.errors import IndexLocked, InvalidInput
+
+if TYPE_CHECKING:
+    from zipfian.collection import Leg
+    from zipfian.encode.shards import ShardWriter
+
+AT_ONCE = 256
+PICTURES_AT_ONCE = 32
+CHARS_AT_ONCE = 60_000
+"""Documents handed to the encoders together: few enough that progress is seen and memory stays small."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.epilog = (
+        "Every machine reads the same SOURCE and encodes the documents whose id's hash falls to its share. Run it for "
+        "1/n to n/n anywhere, in any order; a run that was interrupted goes on when repeated. Then, on one machine: "
+        "zipfian index SOURCE --into PATH --encoded SHARD SHARD ... with the same legs."
+    )
+    parser.add_argument("source", type=Path, metavar="SOURCE", help="as for 'zipfian index'")
+    parser.add_argument("--shard", type=share, default=(1, 1), metavar="i/n", help="which share: 1/4 to 4/4 (1/1)")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="SHARD", help="the folder to write, or to go on with"
+    )
+    parser.add_argument(
+        "--legs", metavar="A,B", help=f"ways to search, of {', '.join(_legs.NAMES)} (by default what suits the source)"
+    )
+    parser.add_argument("--id-field", metavar="NAME", help="field of a record that holds the id")
+    parser.add_argument("--text-field", metavar="NAME", help="field that holds the text (text, then caption)")
+    parser.add_argument("--image-field", metavar="NAME", help="field that holds the path of the picture (image)")
+    parser.add_argument(
+        "--on-bad",
+        choices=("fail", "skip"),
+        default="fail",
+        help="unreadable input, such as a damaged picture: stop (default) or skip",
+    )
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+
+def share(text: str) -> tuple[int, int]:
+    """`2/4` as (2, 4); counted from 1."""
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    i, n = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= i <= n:
+        raise argparse.ArgumentTypeError(f"a share is i/n with i from 1 to n, such as 2/4, not {text!r}")
+    return i, n
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a run did."""
+
+    documents: int = 0
+    """Of this share."""
+    seen: int = 0
+    """Of the whole source."""
+    bad: list[Bad] = field(default_factory=list)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it."""
+    from zipfian.encode.cache import EncodingCache
+    from zipfian.encode.shards import LOCK, ShardWriter, check_folder, check_share
+    from zipfian.index._lock import FileLock
+
+    start = time.perf_counter()
+    source = open_source(args.source, id_field=args.id_field, text_field=args.text_field, image_field=args.image_field)
+    legs = _chosen(args, source)
+    forms = _forms(legs)
+    if not forms:
+        raise InvalidInput(
+            f"the legs {', '.join(legs)} need no encoder: there is nothing to encode, zipfian index alone does it"
+        )
+    i, n = args.shard
+    check_share(i, n)
+    check_folder(args.out)
+    args.out.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = FileLock(args.out / LOCK)
+    except IndexLocked:
+        raise IndexLocked(f"{args.out} is being written by another 'zipfian encode': give each its own --out") from None
+    try:
+        with warnings_as_notes():
+            writer = ShardWriter(args.out, i, n, forms, about=_about(args, legs), under=EncodingCache())
+            if writer.resumed:
+                note(f"{args.out}: going on, {writer.resumed:,} entries are there from before")
+            _encoding.fetch_weights(legs.values())
+            summary = _encode(args, source, legs, writer)
+        writer.finish({"documents": summary.documents})
+    finally:
+        lock.release()
+    return _report(args, writer, summary, time.perf_counter() - start)
+
+
+def _chosen(args: argparse.Namespace, source: Source) -> dict[str, Leg]:
+    """The legs that `zipfian index` would give a new collection."""
+    from zipfian.collection.legs import make_legs
+
+    survey = source.survey()
+    if survey.items == 0:
+        raise InvalidInput(f"{args.source}: no text and no picture in it that could be encoded")
+    if args.legs is not None:
+        return make_legs(list(_legs.parse(args.legs)))
+    choice = _legs.choose(survey)
+    note(str(choice))
+    return make_legs(list(choice.legs))
+
+
+def _forms(legs: dict[str, Leg]) -> list[Any]:
+    from zipfian.cli._shards import forms_of
+
+    return forms_of(legs)
+
+
+def _about(args: argparse.Namespace, legs: dict[str, Leg]) -> dict[str, Any]:
+    """What the manifest says for people: fingerprints of all encoders and vocabularies among it."""
+    return {
+        "source": args.source.name,
+        "legs": {name: leg.model.to_json() for name, leg in legs.items() if leg.model is not None},
+    }
+
+
+def _encode(args: argparse.Namespace, source: Source, legs: dict[str, Leg], writer: ShardWriter) -> Summary:
+    """Every document of the share through the encoders; what was made is kept by the writer."""
+    from zipfian.collection.encoding import Encoding
+    from zipfian.collection.items import Item
+
+    summary = Summary()
+    encoding = Encoding({name: leg for name, leg in legs.items() if leg.model is not None}, writer)
+    pictures = any(leg.source == "image" for leg in legs.values())
+    try:
+        with Progress(f"encoding {args.shard[0]}/{args.shard[1]}") as progress:
+            for batch in _batches(_share(args, source, summary, progress), pictures):
+                items = [Item(d.id, d.text, {}, {}, {}, 0, image=d.image) for d in batch]
+                for at, problem in sorted(encoding.fill(items).items()):
+                    _on_bad(
+                        args, Bad(batch[at].where, str(problem).removeprefix(f"{batch[at].image}: ")), summary, progress
+                    )
+                summary.documents += len(batch)
+                progress.step(len(batch))
+    except BaseException as error:
+        writer.flush()  # what is encoded stays encoded, whatever ended the run
+        if isinstance(error, KeyboardInterrupt):
+            note(f"stopped after {summary.documents:,} documents; run the same command again to go on")
+        raise
+    return summary
+
+
+def _share(args: argparse.Namespace, source: Source, summary: Summary, progress: Progress) -> Iterator[Document]:
+    """The documents that fall to this share, in the order of the source."""
+    from zipfian.encode.shards import share_of
+
+    i, n = args.shard
+    for found in source.read():
+        summary.seen += 1
+        if found.id is not None and share_of(found.id, n) != i:
+            continue
+        if isinstance(found, Bad):
+            _on_bad(args, found, summary, progress)
+        elif (found.text or "").strip() or found.image is not None:
+            yield found
+
+
+def _batches(documents: Iterator[Document], pictures: bool) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    chars = images = 0
+    for document in documents:
+        batch.append(document)
+        chars += len(document.text or "")
+        images += pictures and document.image is not None
+        if len(batch) >= AT_ONCE or chars >= CHARS_AT_ONCE or images >= PICTURES_AT_ONCE:
+            yield batch
+            batch, chars, images = [], 0, 0
+    if batch:
+        yield batch
+
+
+def _on_bad(args: argparse.Namespace, bad: Bad, summary: Summary, progress: Progress) -> None:
+    if args.on_bad == "fail":
+        raise InvalidInput(f"{bad.where}: {bad.problem}; leave such documents out with --on-bad skip")
+    progress.clear()
+    note(printable(f"skipped {bad.where}: {bad.problem}"))
+    summary.bad.append(bad)
+
+
+def _report(args: argparse.Namespace, writer: ShardWriter, summary: Summary, seconds: float) -> int:
+    size = sum(part.nbytes for part in writer.manifest.parts)
+    if args.json:
+        out = {
+            "shard": str(args.out), "share": "/".join(map(str, args.shard)), "documents": summary.documents,
+            "seen": summary.seen, "entries": writer.resumed + writer.written, "encoded_now": writer.written,
+            "from_before": writer.resumed, "bytes": size, "bad": plain(summary.bad), "seconds": seconds,
+        }  # fmt: skip
+        print_json(out)
+        return 0
+    bad = f", {len(summary.bad):,} skipped as unreadable" if summary.bad else ""
+    print(
+        f"{args.out}: {summary.documents:,} of {summary.seen:,} documents{bad}; {human_bytes(size)} "
+        f"({human_seconds(seconds)})"
+    )
+    return 0
