@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,10 +123,12 @@ class Question:
     def _encoded(self, spec: EncoderSpec) -> Encoded:
         if spec.fingerprint not in self._passes:
             start = time.perf_counter()
-            item = self.text if spec.kind == "text" else self.image
-            self._passes[spec.fingerprint] = find(spec).encode_queries([item])[0]
+            self._passes[spec.fingerprint] = find(spec).encode_queries([self._content(spec)])[0]
             self.seconds[0] += time.perf_counter() - start
         return self._passes[spec.fingerprint]
+
+    def _content(self, spec: EncoderSpec) -> Any:
+        return self.text if spec.kind == "text" else self.image
 
     def weights(self, leg: Leg) -> Weights:
         """The terms of an inverted leg and their weights, in the order in which a score is summed."""
@@ -187,6 +189,24 @@ class Question:
         seen = self._encoded(leg.align.picture.encoder)
         terms = leg.align.picture.load_vocabulary().terms(seen) if leg.align.heads().uses_terms else None
         return leg.align.image_vector(seen.pooled, terms)
+
+
+def encode_together(questions: Sequence[Question], legs: Iterable[Leg]) -> None:
+    """Make the encoders' passes that some legs will need for many questions at once, side by side on all threads."""
+    specs: dict[str, EncoderSpec] = {}
+    for leg in legs:
+        spec = None if leg.model is None else leg.model.encoder
+        if leg.kind == "aligned" and leg.align is not None:
+            spec = leg.align.text if leg.asks_for == "text" else leg.align.picture.encoder
+        if spec is not None:
+            specs[spec.fingerprint] = spec
+    for key, spec in specs.items():
+        waiting = [q for q in questions if key not in q._passes and q._content(spec) is not None]
+        start = time.perf_counter()
+        passes = find(spec).encode_queries([q._content(spec) for q in waiting]) if waiting else []
+        for question, made in zip(waiting, passes, strict=True):
+            question._passes[key] = made
+            question.seconds[0] += (time.perf_counter() - start) / len(waiting)
 
 
 def _check_vector(values: npt.NDArray[Any]) -> Vector:
