@@ -91,7 +91,7 @@ class Collection:
 
     @property
     def legs(self) -> dict[str, Any]:
-        return {"words": SimpleNamespace(kind="words", source="text", model=None)}
+        return {"words": SimpleNamespace(kind="words", source="text", asks_for="text", model=None)}
 
     def close(self) -> None:
         self.closed = True
