@@ -250,6 +250,7 @@ class Collection:
         scoring: Scoring | None = None,
         query: QueryMode | None = None,
         K: int | None = None,
+        ann: str | None = None,
         exact_match_bonus: float = 0.0,
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
@@ -280,6 +281,9 @@ class Collection:
             How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network.
         K
             Candidates to rerank, where the method reranks.
+        ann
+            A FAISS index (extra `faiss`) that proposes candidates of dense legs: `hnsw`, `ivf-flat`, `ivf-pq`, `opq16`,
+            `opq64`, `flat`; they are scored exactly. By default the vectors are scanned, which misses nothing.
         exact_match_bonus
             Added to the score of a document whose text is the query itself, and marked in the hit.
         """
@@ -289,7 +293,15 @@ class Collection:
         self._reading()
         (view, shortlists), question = self._current, Question.of(asked, image, query)
         plan = make_plan(
-            view.settings, question, k=k, leg=leg, method=method, preset_name=preset, scoring=scoring, depth=K
+            view.settings,
+            question,
+            k=k,
+            leg=leg,
+            method=method,
+            preset_name=preset,
+            scoring=scoring,
+            depth=K,
+            ann=ann,
         )
         return searching.run(view, question, plan, k, where, exact_match_bonus, shortlists)
 

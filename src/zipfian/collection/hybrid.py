@@ -32,7 +32,7 @@ class Run:
         self.plan = plan
         self.question = question.asked_by(plan.query)
         self.queries: dict[str, LegQuery] = {
-            name: leg_query(view, name, self.question, plan.scoring.get(name)) for name in plan.legs
+            name: leg_query(view, name, self.question, plan.scoring.get(name), plan.ann) for name in plan.legs
         }
         self.judge = self._vectors(plan.judge)
         self.captions = self._vectors(plan.captions)

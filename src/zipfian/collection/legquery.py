@@ -18,6 +18,7 @@ from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe, explain_leg
 from zipfian.fuse.signals import coverage
 from zipfian.retrieve.dense import DenseSearcher
+from zipfian.retrieve.faiss_index import FaissIndex
 from zipfian.retrieve.scoring import Scoring
 from zipfian.retrieve.searcher import LegSearcher, Query
 from zipfian.retrieve.statistics import Term
@@ -136,11 +137,14 @@ class PostingsQuery:
 class DenseQuery:
     """A leg of pooled vectors."""
 
-    def __init__(self, view: View, name: str, question: Question) -> None:
+    def __init__(self, view: View, name: str, question: Question, ann: str | None = None) -> None:
         self.name = name
         self.leg = view.settings.leg(name)
         self._view = view
         self._searcher: DenseSearcher = view.dense(name)
+        self._index: FaissIndex | None = None if ann is None else view.approximate(name, ann)
+        self._ann = ann
+        self._fallback: str | None = None
         self.vector: Vector = question.pooled(self.leg)
         if self._searcher.dim not in (0, len(self.vector)):
             raise InvalidInput(
@@ -148,7 +152,12 @@ class DenseQuery:
             )
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
-        return self._searcher.search(self.vector, k, mask)
+        """Exact, or what a FAISS index proposes in exact order."""
+        if self._index is None:
+            return self._searcher.search(self.vector, k, mask)
+        found = self._index.find(self.vector, k, mask)
+        self._fallback = found.fallback
+        return found.docs, found.scores
 
     def score(self, docs: Ints) -> F64:
         return self._searcher.score(self.vector, docs)
@@ -173,7 +182,10 @@ class DenseQuery:
         return highlight(self._view.document(doc).text or "", [], **options)
 
     def settings(self) -> dict[str, Any]:
-        return {"leg": self.name, "scoring": {"name": "cosine"}}
+        out: dict[str, Any] = {"leg": self.name, "scoring": {"name": "cosine"}}
+        if self._index is not None:
+            out |= {"ann": self._ann, "ann_notes": list(self._index.notes), "ann_fallback": self._fallback}
+        return out
 
 
 def _translation(part: Explanation) -> str:
@@ -182,8 +194,10 @@ def _translation(part: Explanation) -> str:
     return f"{', '.join(words[:2])} -> {part.label}" if words[0] else part.label
 
 
-def leg_query(view: View, name: str, question: Question, scoring: Scoring | None = None) -> LegQuery:
-    """The question for one leg, which must be able to answer it."""
+def leg_query(
+    view: View, name: str, question: Question, scoring: Scoring | None = None, ann: str | None = None
+) -> LegQuery:
+    """The question for one leg, which must be able to answer it; `ann` names a FAISS family for legs of vectors."""
     leg = view.settings.leg(name)
     if not question.answers(leg):
         takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[leg.asks_for]
@@ -194,4 +208,4 @@ def leg_query(view: View, name: str, question: Question, scoring: Scoring | None
         return PostingsQuery(view, name, question, scoring)
     if scoring is not None:
         raise InvalidInput(f"leg {name!r} is compared by cosine: it takes no scoring")
-    return DenseQuery(view, name, question)
+    return DenseQuery(view, name, question, ann)

@@ -19,6 +19,7 @@ from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.rerank.presets import PRESETS, Preset, preset
 from zipfian.rerank.result import check_depth
 from zipfian.rerank.training_free import VARIANTS, Variant
+from zipfian.retrieve.faiss_index import FAMILIES
 from zipfian.retrieve.scoring import Scoring, TfIdf
 from zipfian.retrieve.validate import check_scoring
 
@@ -57,12 +58,16 @@ class Plan:
     adaptive_k: AdaptiveK | None = None
     variant: Variant | None = None
     """Of the training-free reranker; None: the judge's cosine alone."""
+    ann: str | None = None
+    """A FAISS family that proposes candidates of dense legs; None: they are scanned exactly."""
     captions: str | None = None
     """The dense leg of texts that the training-free reranker asks about captions."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain settings."""
         out: dict[str, Any] = {"method": self.name, "legs": list(self.legs)}
+        if self.ann is not None:
+            out["ann"] = self.ann
         if self.fusion is not None:
             out["fusion"] = self.fusion.to_json()
         if self.judge is not None:
@@ -74,7 +79,19 @@ class Plan:
         return out
 
 
-def make_plan(
+def make_plan(settings: Settings, question: Question, *, ann: str | None = None, **how: Any) -> Plan:
+    """The plan for a question; `how` as for `_exact_plan`, `ann` a FAISS family for its dense legs."""
+    plan = _exact_plan(settings, question, **how)
+    if ann is None:
+        return plan
+    if ann not in FAMILIES:
+        raise InvalidInput(f"unknown FAISS index {ann!r}; one of {', '.join(FAMILIES)}")
+    if not any(settings.leg(name).has_vectors for name in plan.legs):
+        raise InvalidInput(f"ann= is for legs of vectors, and {plan.name!r} searches {', '.join(plan.legs)}")
+    return replace(plan, ann=ann)
+
+
+def _exact_plan(
     settings: Settings, question: Question, *, k: int = 1, leg: str | None = None, method: str | Method | None = None,
     preset_name: str | None = None, scoring: Scoring | None = None, depth: int | None = None,
 ) -> Plan:  # fmt: skip

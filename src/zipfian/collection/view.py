@@ -16,6 +16,7 @@ from zipfian.errors import InvalidInput
 from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.dense import DenseSearcher
+from zipfian.retrieve.faiss_index import FaissIndex
 from zipfian.retrieve.filters import parse_where
 from zipfian.retrieve.searcher import LegSearcher
 
@@ -32,6 +33,7 @@ class View:
         self._cache_bytes = cache_bytes
         self._searchers: dict[str, LegSearcher] = {}
         self._dense: dict[str, DenseSearcher] = {}
+        self._faiss: dict[tuple[str, str], FaissIndex] = {}
         self._lock = threading.Lock()
         sizes = [s.n_docs for s in snapshot.segments]
         self.bases = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -60,6 +62,14 @@ class View:
             if name not in self._dense:
                 self._dense[name] = DenseSearcher.from_segments(name, self.snapshot.segments, leg.vector or name)
             return self._dense[name]
+
+    def approximate(self, name: str, family: str) -> FaissIndex:
+        """A FAISS index over a dense leg, built on first use and kept as long as the snapshot."""
+        searcher = self.dense(name)
+        with self._lock:
+            if (name, family) not in self._faiss:
+                self._faiss[name, family] = FaissIndex.build(searcher, family)
+            return self._faiss[name, family]
 
     @property
     def mean_words(self) -> float | None:

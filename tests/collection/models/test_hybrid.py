@@ -141,3 +141,20 @@ class TestHybrid:
             assert found[0].id == "7"
             assert found.settings["rerank"] == "dense"
             assert "choice" in found.settings
+
+
+class TestApproximate:
+    def test_faiss_proposes_and_exact_scores_decide(self, notes: zf.Collection) -> None:
+        pytest.importorskip("faiss")
+        exact = notes.search("puppy", k=2, leg="dense")
+        found = notes.search("puppy", k=2, leg="dense", ann="hnsw")
+        assert [(h.id, h.score) for h in found] == [(h.id, h.score) for h in exact]
+        assert found.settings["ann"] == "hnsw"
+        mixed = notes.search("puppy", k=2, ann="flat")
+        assert [h.id for h in mixed] == [h.id for h in notes.search("puppy", k=2)]
+
+    def test_where_it_cannot_be(self, notes: zf.Collection) -> None:
+        with pytest.raises(InvalidInput, match="unknown FAISS index 'magic'; one of flat"):
+            notes.search("puppy", ann="magic")
+        with pytest.raises(InvalidInput, match="ann= is for legs of vectors"):
+            notes.search("puppy", leg="words", ann="hnsw")
