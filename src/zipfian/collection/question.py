@@ -169,7 +169,10 @@ class Question:
         """Visual words: of the text through the table, or the picture's own."""
         if leg.asks_for == "text":
             return align.translate(self.text or "")
-        return align.picture.load_vocabulary().query(self._encoded(align.picture.encoder))
+        key = (str(align.picture.fingerprint), "")  # as a visual leg of the same vocabulary asks
+        if key not in self._terms:
+            self._terms[key] = align.picture.load_vocabulary().query(self._encoded(align.picture.encoder))
+        return self._terms[key]
 
     def pieces(self, leg: Leg) -> npt.NDArray[np.int32]:
         """The word pieces of the text, without the network."""
