@@ -8,7 +8,7 @@ below the k-th best minus its bound cannot be among the k best; the others, abou
 again in float32 from the unrounded token. So the result is that of the full product: nothing is lost, and no value
 depends on the screening. Rows that are not stored as int8 are rounded too, with one more such bound.
 
-Measured per token of MiniLM on one AVX-512 core (the encoder: 300 us): float32 product alone 150 us, this 34 us for
+Parts timed apart on one AVX-512 core, per token of MiniLM (an idle encoder: about 280 us): float32 product 150 us, this 34 us for
 k = 4, of which 29 are the whole-number product. Also tried: uint8 rows (76 us, another kernel of onnxruntime), blocks
 of terms small enough for the cache (no gain), maxima of neighbouring columns (twice the time of interleaved ones).
 """
