@@ -21,6 +21,10 @@ PER_GROUP = 16
 """Columns whose maximum is looked at together."""
 SPREAD = 64
 """Groups whose columns are interleaved."""
+OUTLIERS = 16
+"""Largest components of a token that are kept out of its rounding: one of them can make all steps coarse."""
+WORTH = 2.0
+"""They are cut only where that makes the steps at least so many times finer."""
 LARGEST = 1e9
 """Components of a token beyond this are no output of a sound encoder."""
 
@@ -29,14 +33,17 @@ compiler = Compiler([Path(__file__)], "the kernels of latent vocabularies")
 with compiler.private_cache():
 
     @compiler.kernel
-    def prepare(vectors, mu, scale, zero, x, rounded, step, error, length):  # type: ignore[no-untyped-def]
+    def prepare(vectors, mu, scale, zero, x, rounded, tokens, outlier, excess):  # type: ignore[no-untyped-def]
         """Centre, scale and round tokens; the first token that is not finite, or -1.
 
         Fills `x` (float32; columns beyond the vectors' width must be 0) and `rounded` (uint8, where `zero` stands for
-        0 and the largest distance from it is one less); for each token the `step` of its rounding, and the lengths of
-        what rounding lost (`error`) and of the token itself (`length`).
+        0 and the largest distance from it is one less); in `tokens` for each token the step of its rounding, and the
+        lengths of what rounding lost and of the token itself. Components too large for the step are cut; where they
+        are (`outlier`, -1 after the last) and what was cut off (`excess`) is not counted as lost.
         """
         dim = vectors.shape[1]
+        step, error, length = tokens[0], tokens[1], tokens[2]
+        sizes = np.empty(dim, np.float32)
         most = np.float32(zero - 1)
         lost_sums, sums = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
         for t in range(len(vectors)):
@@ -47,25 +54,46 @@ with compiler.private_cache():
             for i in range(dim):
                 if not abs(row[i]) <= np.float32(LARGEST):  # also true of NaN
                     return t
-                largest = max(largest, abs(row[i]))
+                sizes[i] = abs(row[i])
+                largest = max(largest, sizes[i])
+            if dim > 4 * OUTLIERS:
+                usual = np.partition(sizes, dim - 1 - OUTLIERS)[dim - 1 - OUTLIERS]
+                largest = usual if largest > np.float32(WORTH) * usual else largest
             width = largest / most
             inverse = most / largest if largest > np.float32(1e-30) else np.float32(0.0)
+            outlier[t, :] = -1
+            n_outliers = 0
             lost_sums[:] = 0.0
             sums[:] = 0.0
             for start in range(0, len(row), LANES):
                 for lane in range(LANES):
                     value = row[start + lane]
-                    whole = np.rint(value * inverse)
+                    whole = min(max(np.rint(value * inverse), -most), most)
                     out[start + lane] = np.uint8(np.int32(whole) + zero)
                     lost = value - whole * width
-                    lost_sums[lane] += lost * lost
                     sums[lane] += value * value
+                    if abs(value) > largest and n_outliers < OUTLIERS:
+                        outlier[t, n_outliers], excess[t, n_outliers] = start + lane, lost
+                        n_outliers += 1
+                    else:
+                        lost_sums[lane] += lost * lost
             step[t], error[t], length[t] = width, np.sqrt(lost_sums.sum()), np.sqrt(sums.sum())
         return -1
 
     @compiler.kernel
-    def approximate(products, step, bias, token_step, near, best):  # type: ignore[no-untyped-def]
-        """Values from whole-number products, and the largest of each group.
+    def correct(outlier, excess, matrix, out):  # type: ignore[no-untyped-def]
+        """What the components cut from a token add to each column's product."""
+        out[:] = 0.0
+        for i in range(OUTLIERS):
+            if outlier[i] < 0:
+                break
+            row, value = matrix[outlier[i]], excess[i]
+            for j in range(len(out)):
+                out[j] += value * np.float32(row[j])
+
+    @compiler.kernel
+    def approximate(products, cut, step, bias, token_step, near, best):  # type: ignore[no-untyped-def]
+        """Values from whole-number products and what was cut, and the largest of each group.
 
         Group g of a block of SPREAD groups has every SPREAD-th of the block's columns, beginning with column g: maxima
         of many groups then are taken side by side, which is several times faster than along neighbouring columns.
@@ -74,13 +102,13 @@ with compiler.private_cache():
             here = best[block * SPREAD : (block + 1) * SPREAD]
             at = block * SPREAD * PER_GROUP
             for g in range(SPREAD):
-                value = np.float32(products[at + g]) * step[at + g] * token_step + bias[at + g]
+                value = (np.float32(products[at + g]) * token_step + cut[at + g]) * step[at + g] + bias[at + g]
                 near[at + g] = value
                 here[g] = value
             for _ in range(1, PER_GROUP):
                 at += SPREAD
                 for g in range(SPREAD):
-                    value = np.float32(products[at + g]) * step[at + g] * token_step + bias[at + g]
+                    value = (np.float32(products[at + g]) * token_step + cut[at + g]) * step[at + g] + bias[at + g]
                     near[at + g] = value
                     here[g] = value if value > here[g] else here[g]
 
@@ -126,7 +154,7 @@ with compiler.private_cache():
         values[place], found[place] = value, term
 
     @compiler.kernel
-    def select(products, columns, groups, rows, x, tokens, k, found, values, numbers, ids):  # type: ignore[no-untyped-def]
+    def select(products, columns, groups, rows, x, tokens, outliers, k, found, values, numbers, ids):  # type: ignore[no-untyped-def]
         """The k strongest terms of each token, strongest first, equal ones by lower id; -1 and 0 where there are fewer.
 
         Parameters
@@ -142,10 +170,12 @@ with compiler.private_cache():
             Of every term: its row, the row's step, its bias.
         tokens
             (3, tokens): step, error and length of each.
+        outliers
+            (tokens, OUTLIERS): which components were cut, and by how much; and the rounded rows by component.
         found, values
             Results, (tokens, k).
         numbers, ids
-            Room to work in: 3 x columns + k + width float32, columns int32.
+            Room to work in: 4 x columns + k + width float32, columns int32.
         """
         term, step, bias = columns
         norm, residue, margin = groups
@@ -155,10 +185,13 @@ with compiler.private_cache():
         most = numbers[n_columns : 2 * n_columns]
         best = numbers[2 * n_columns : 2 * n_columns + n_groups]
         bound = numbers[2 * n_columns + n_groups : 2 * n_columns + 2 * n_groups]
-        sure = numbers[3 * n_columns : 3 * n_columns + k]
-        room = numbers[3 * n_columns + k :]
+        cut = numbers[3 * n_columns : 4 * n_columns]
+        sure = numbers[4 * n_columns : 4 * n_columns + k]
+        room = numbers[4 * n_columns + k :]
+        outlier, excess, matrix = outliers
         for t in range(len(x)):
-            approximate(products[t], step, bias, tokens[0, t], near, best)
+            correct(outlier[t], excess[t], matrix, cut)
+            approximate(products[t], cut, step, bias, tokens[0, t], near, best)
             for g in range(n_groups):
                 bound[g] = tokens[1, t] * norm[g] + tokens[2, t] * residue[g] + margin[g]
             # The best terms of k groups are certainly as strong as `least`: what cannot reach it is out.
