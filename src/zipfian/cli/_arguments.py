@@ -27,3 +27,16 @@ def json_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"a JSON object was expected, not {type(value).__name__}")
     return value
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How a source is read: the same for every command that reads one."""
+    parser.add_argument("--id-field", metavar="NAME", help="field of a record that holds the id")
+    parser.add_argument("--text-field", metavar="NAME", help="field that holds the text (text, then caption)")
+    parser.add_argument("--image-field", metavar="NAME", help="field that holds the path of the picture (image)")
+    parser.add_argument(
+        "--on-bad",
+        choices=("fail", "skip"),
+        default="fail",
+        help="unreadable input, such as a damaged picture: stop (default) or skip",
+    )

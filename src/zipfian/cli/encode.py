@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _legs
+from zipfian.cli._arguments import add_reading
 from zipfian.cli._output import (
     Progress,
     human_bytes,
@@ -49,15 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--legs", metavar="A,B", help=f"ways to search, of {', '.join(_legs.NAMES)} (by default what suits the source)"
     )
-    parser.add_argument("--id-field", metavar="NAME", help="field of a record that holds the id")
-    parser.add_argument("--text-field", metavar="NAME", help="field that holds the text (text, then caption)")
-    parser.add_argument("--image-field", metavar="NAME", help="field that holds the path of the picture (image)")
-    parser.add_argument(
-        "--on-bad",
-        choices=("fail", "skip"),
-        default="fail",
-        help="unreadable input, such as a damaged picture: stop (default) or skip",
-    )
+    add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _legs, _shards
-from zipfian.cli._arguments import positive
+from zipfian.cli._arguments import add_reading, positive
 from zipfian.cli._collection import collection_class, opened
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
 from zipfian.cli._read import Bad, Source, Survey, open_source
@@ -45,15 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="take what these shards of 'zipfian encode' hold instead of encoding it",
     )  # fmt: skip
     parser.add_argument("--prefix", default="", metavar="TEXT", help="put before every id of this source")
-    parser.add_argument("--id-field", metavar="NAME", help="field of a record that holds the id")
-    parser.add_argument("--text-field", metavar="NAME", help="field that holds the text (text, then caption)")
-    parser.add_argument("--image-field", metavar="NAME", help="field that holds the path of the picture (image)")
-    parser.add_argument(
-        "--on-bad",
-        choices=("fail", "skip"),
-        default="fail",
-        help="unreadable input, such as a damaged picture: stop (default) or skip",
-    )
+    add_reading(parser)
     parser.add_argument("--take-over", action="store_true", help="replace documents of the same id from other sources")
     parser.add_argument("--keep-missing", action="store_true", help="keep documents that the source no longer has")
     parser.add_argument(

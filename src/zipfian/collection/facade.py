@@ -288,8 +288,7 @@ class Collection:
             Added to the score of a document whose text is the query itself, and marked in the hit.
         """
         check_k(k)
-        if isinstance(exact_match_bonus, bool) or not 0.0 <= exact_match_bonus < float("inf"):
-            raise InvalidInput(f"exact_match_bonus must be a number from 0, not {exact_match_bonus!r}")
+        searching.check_bonus(exact_match_bonus)
         self._reading()
         (view, shortlists), question = self._current, Question.of(asked, image, query)
         plan = make_plan(

@@ -13,6 +13,7 @@ from zipfian.collection.question import Question
 from zipfian.collection.results import Hit, Results
 from zipfian.collection.shortlists import Shortlists, key_of
 from zipfian.collection.view import View
+from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet
 from zipfian.types import Explanation
 
@@ -33,6 +34,15 @@ def run(
         return made, made.search(k, mask, bonus)
 
     (made, outcome), again = shortlists.get(key_of(question, plan, k, where, bonus), search)
+    report = {"repeated": True} if again else {}
+    return results(view, made, outcome, question, k, where, view.generation, report, start, encoded, times)
+
+
+def results(
+    view: Any, made: Run, outcome: Outcome, question: Question, k: int, where: Mapping[str, Any] | None,
+    generation: int, report: Mapping[str, Any], start: float, encoded: float, times: Mapping[str, float],
+) -> Results:  # fmt: skip
+    """What a search returns, from its outcome; `view` is a snapshot here, and what stands for one in a cluster."""
     numbers = zip(outcome.docs.tolist(), outcome.scores.tolist(), view.ids_of(outcome.docs), strict=True)
     hits = tuple(
         Hit(
@@ -43,12 +53,12 @@ def run(
     )  # fmt: skip
     total = time.perf_counter() - start
     prepare, filtering = times.get("prepare", 0.0), times.get("filter", 0.0)
-    report = {**plan.to_json(), **made.settings(), **outcome.report(), "k": k, "where": where}
+    settings = {**made.plan.to_json(), **made.settings(), **outcome.report(), "k": k, "where": where, **report}
     return Results(
         hits=hits,
         query=question.text if question.text is not None else question.terms,
-        generation=view.generation,
-        settings={**report, "repeated": True} if again else report,
+        generation=generation,
+        settings=settings,
         timings={
             "prepare": prepare,
             "encode": question.seconds[0] - encoded,
@@ -59,6 +69,12 @@ def run(
         _explain=lambda doc: made.explain(outcome, doc),
         _highlight=lambda doc, options: _highlight(made, doc, options),
     )
+
+
+def check_bonus(bonus: Any) -> None:
+    """A usable reward for exact matches."""
+    if isinstance(bonus, bool) or not 0.0 <= bonus < float("inf"):
+        raise InvalidInput(f"exact_match_bonus must be a number from 0, not {bonus!r}")
 
 
 def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian import limits
-from zipfian.errors import FormatTooNew, InvalidInput, LimitExceeded, MissingExtra
+from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.types import FloatArray
-from zipfian.vocabulary._sae_weights import Tensors, file_sha256, quantise, read_tensors
+from zipfian.vocabulary._sae_weights import Tensors, check_sha256, file_sha256, quantise, read_settings, read_tensors
 
 WEIGHTS_FILE = "align.safetensors"
 SETTINGS_FILE = "align.json"
@@ -61,28 +60,9 @@ def write(folder: Path, tensors: Tensors, settings: Mapping[str, Any]) -> None:
 
 def read(folder: Path) -> tuple[Tensors, dict[str, Any]]:
     """Arrays and settings; a file whose hash differs is refused."""
-    path = folder / SETTINGS_FILE
-    if not path.is_file():
-        raise InvalidInput(f"{path} does not exist: {folder} is no folder of an alignment")
-    if path.stat().st_size > limits.MAX_MANIFEST_BYTES:
-        raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {limits.MAX_MANIFEST_BYTES:,}")
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InvalidInput(f"{path} is not JSON: {error}") from error
-    if not isinstance(settings, dict) or settings.get("kind") != "align":
-        raise InvalidInput(f"{path} does not describe an alignment of zipfian")
-    if not isinstance(settings.get("format"), int) or settings["format"] > FORMAT:
-        raise FormatTooNew(f"{path} has format {settings.get('format')!r}, this zipfian reads {FORMAT}: upgrade")
-    weights = folder / WEIGHTS_FILE
-    if not weights.is_file():
-        raise InvalidInput(f"{folder} holds no {WEIGHTS_FILE}")
-    found = file_sha256(weights)
-    if found != settings.get("sha256"):
-        raise InvalidInput(
-            f"{weights} does not have the sha256 that {SETTINGS_FILE} names ({found[:12]}... instead of "
-            f"{str(settings.get('sha256'))[:12]}...): it is damaged or from another training; get the folder again"
-        )
+    path, weights = folder / SETTINGS_FILE, folder / WEIGHTS_FILE
+    settings = read_settings(path, "align", "an alignment", FORMAT)
+    check_sha256(weights, settings.get("sha256"), SETTINGS_FILE)
     words = settings.get("words")
     if not isinstance(words, list) or len(words) > MAX_WORDS or not all(isinstance(word, str) for word in words):
         raise InvalidInput(f"'words' of {path} must be a list of at most {MAX_WORDS:,} words")

@@ -175,32 +175,32 @@ def load_tensors(folder: str | Path) -> tuple[Tensors, dict[str, Any]]:
     return tensors, settings
 
 
-def check_sha256(path: Path, expected: object) -> None:
+def check_sha256(path: Path, expected: object, named_in: str = SETTINGS_FILE) -> None:
     """Refuse a file that is not the one its settings name."""
     if not path.is_file():
         raise InvalidInput(f"{path.parent} holds no {path.name}")
     found = file_sha256(path)
     if found != expected:
         raise InvalidInput(
-            f"{path} does not have the sha256 that {SETTINGS_FILE} names ({found[:12]}... instead of "
+            f"{path} does not have the sha256 that {named_in} names ({found[:12]}... instead of "
             f"{str(expected)[:12]}...): it is damaged or from another training; get the folder again"
         )
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path, kind: str = "sae", what: str = "an autoencoder", newest: int = FORMAT) -> dict[str, Any]:
     """A settings file as JSON, refused when it is not one of ours."""
     if not path.is_file():
-        raise InvalidInput(f"{path} does not exist: it is no folder of an autoencoder")
+        raise InvalidInput(f"{path} does not exist: it is no folder of {what}")
     if path.stat().st_size > limits.MAX_MANIFEST_BYTES:
         raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {limits.MAX_MANIFEST_BYTES:,}")
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InvalidInput(f"{path} is not JSON: {error}") from error
-    if not isinstance(settings, dict) or settings.get("kind") != "sae":
-        raise InvalidInput(f"{path} does not describe an autoencoder of zipfian")
-    if not isinstance(settings.get("format"), int) or settings["format"] > FORMAT:
-        raise FormatTooNew(f"{path} has format {settings.get('format')!r}, this zipfian reads {FORMAT}: upgrade")
+    if not isinstance(settings, dict) or settings.get("kind") != kind:
+        raise InvalidInput(f"{path} does not describe {what} of zipfian")
+    if not isinstance(settings.get("format"), int) or settings["format"] > newest:
+        raise FormatTooNew(f"{path} has format {settings.get('format')!r}, this zipfian reads {newest}: upgrade")
     return settings
 
 

@@ -24,6 +24,7 @@ from zipfian.collection.legs import Leg, make_legs
 from zipfian.collection.model import QueryMode
 from zipfian.collection.question import Question
 from zipfian.collection.results import Document, Results
+from zipfian.collection.search import check_bonus
 from zipfian.collection.settings import Settings
 from zipfian.collection.store import Existing, Skipped
 from zipfian.encode.cache import EncodingCache
@@ -219,8 +220,7 @@ class OpenSearchCollection:
         """The k best documents; as `Collection.search`. All legs of one search see one point in time."""
         check_k(k)
         _no_scoring(scoring)
-        if isinstance(exact_match_bonus, bool) or not 0.0 <= exact_match_bonus < float("inf"):
-            raise InvalidInput(f"exact_match_bonus must be a number from 0, not {exact_match_bonus!r}")
+        check_bonus(exact_match_bonus)
         reader, question = self.reader(), Question.of(asked, image, query)
         plan = cluster_plan(reader, question, k=k, leg=leg, method=method, preset=preset, depth=K)
         return run(reader, question, plan, k, where, self._commits, exact_match_bonus)

@@ -11,12 +11,12 @@ from zipfian.collection.hybrid import Run
 from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import Plan, make_plan
 from zipfian.collection.question import Question
-from zipfian.collection.results import Hit, Results
+from zipfian.collection.results import Results
+from zipfian.collection.search import results
 from zipfian.engines.opensearch.errors import EngineUnavailable
 from zipfian.engines.opensearch.legquery import DenseQuery, leg_query
 from zipfian.engines.opensearch.reader import PAUSES_S, Reader
 from zipfian.errors import InvalidInput
-from zipfian.explain.highlight import Snippet
 from zipfian.fuse.methods import Method
 from zipfian.types import Explanation
 
@@ -72,30 +72,7 @@ def run(
     mask: Any = reader.mask(where)
     one = len(plan.legs) == 1 and plan.judge is None
     outcome = made.search(k, mask, bonus) if one else _pinned(reader, lambda: made.search(k, mask, bonus))
-    numbers = zip(outcome.docs.tolist(), outcome.scores.tolist(), reader.ids_of(outcome.docs), strict=True)
-    hits = tuple(
-        Hit(
-            doc_id, score, rank, outcome.legs_of(doc), doc, outcome.first_rank(doc), doc in outcome.exact,
-            reader.loader(doc),
-        )
-        for rank, (doc, score, doc_id) in enumerate(numbers, 1)
-    )  # fmt: skip
-    total = time.perf_counter() - start
-    return Results(
-        hits=hits,
-        query=question.text if question.text is not None else question.terms,
-        generation=generation,
-        settings={**plan.to_json(), **made.settings(), **outcome.report(), "k": k, "where": where},
-        timings={
-            "prepare": prepare,
-            "encode": question.seconds[0] - encoded,
-            "filter": 0.0,
-            "search": total - prepare,
-            "total": total,
-        },
-        _explain=lambda doc: made.explain(outcome, doc),
-        _highlight=lambda doc, options: _highlight(made, doc, options),
-    )
+    return results(reader, made, outcome, question, k, where, generation, {}, start, encoded, {"prepare": prepare})
 
 
 def _pinned(reader: Reader, search: Callable[[], Outcome]) -> Outcome:
@@ -113,12 +90,3 @@ def _pinned(reader: Reader, search: Callable[[], Outcome]) -> Outcome:
 def explain_id(reader: Reader, question: Question, plan: Plan, doc_id: str) -> Explanation:
     """A document's score for a question, whether it finds it or not."""
     return ClusterRun(reader, question, plan).explain_any(reader.number(doc_id))
-
-
-def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:
-    best: list[Snippet] = []
-    for query in made.queries.values():
-        best = query.highlight(doc, options)
-        if any(snippet.marks for snippet in best):
-            return best
-    return best
