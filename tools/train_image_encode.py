@@ -21,17 +21,20 @@ from zipfian.encode.images import SUFFIXES, decode
 
 SIZE = 384
 SMALL = 224
-CELLS = (SIZE // CELL) ** 2
 
 
 class Lite2:
-    """EfficientNet-Lite2 up to the map of its last convolution, batch norms folded in."""
+    """EfficientNet-Lite2 up to the map of its last convolution, or of one of its blocks; batch norms folded in."""
 
-    def __init__(self, path: Path, device: str) -> None:
+    def __init__(self, path: Path, device: str, block: int | None = None) -> None:
         from safetensors.numpy import load_file
 
         self.device = torch.device(device)
         self.w = load_file(path)
+        self.block = block
+        self.channels = CHANNELS if block is None else len(self.w[f"_blocks.{block}._project_conv.weight"])
+        self.cell = CELL if block is None else 2 * int(np.prod(LITE2_STRIDES[: block + 1]))
+        self.cells = (SIZE // self.cell) ** 2
         self.folded: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def convolution(
@@ -57,7 +60,7 @@ class Lite2:
 
     @torch.no_grad()
     def patches(self, pixels: torch.Tensor) -> torch.Tensor:
-        """(batch, 3, height, width) of numbers 0 to 255 to (batch, cells, 1280)."""
+        """(batch, 3, height, width) of numbers 0 to 255 to (batch, cells, channels)."""
         x = ((pixels.float() - MEAN) / SPREAD).contiguous(memory_format=torch.channels_last)
         x = self.convolution(x, "_conv_stem", "_bn0", stride=2)
         for number, stride in enumerate(LITE2_STRIDES):
@@ -67,6 +70,8 @@ class Lite2:
             inside = self.convolution(inside, f"{name}_depthwise_conv", f"{name}_bn1", stride=stride, depthwise=True)
             inside = self.convolution(inside, f"{name}_project_conv", f"{name}_bn2", activate=False)
             x = inside + x if stride == 1 and inside.shape[1] == x.shape[1] else inside
+            if number == self.block:
+                return x.flatten(2).transpose(1, 2)
         return self.convolution(x, "_conv_head", "_bn1").flatten(2).transpose(1, 2)
 
 
@@ -131,9 +136,9 @@ def cut_views(pictures: Pictures, device: Any, batch: int, seed: int, low: float
 def patch_matrix(
     net: Lite2, views: Iterator[torch.Tensor], pictures: int, store: torch.dtype
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """(pictures, cells, 1280) on the device, and the pooled vectors of length 1."""
-    out = torch.empty(pictures, CELLS, CHANNELS, dtype=store, device=net.device)
-    pooled = torch.empty(pictures, CHANNELS, device=net.device)
+    """(pictures, cells, channels) on the device, and the pooled vectors of length 1."""
+    out = torch.empty(pictures, net.cells, net.channels, dtype=store, device=net.device)
+    pooled = torch.empty(pictures, net.channels, device=net.device)
     place = 0
     for pixels in views:
         found = net.patches(pixels)

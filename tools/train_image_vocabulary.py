@@ -17,8 +17,6 @@ import json
 import shutil
 import sys
 import tarfile
-import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +25,7 @@ import torch
 from train_image_encode import Lite2, Pictures, cut_views, patch_matrix, read_pictures, whole_views
 from train_image_eval import FIRST, K_MAX, Codes, Test, evaluate, even, front, halves, line, recalls
 from train_image_report import best_rows, int8_change, picture_terms, statistics
+from train_plan import Clock, planned
 
 from zipfian.train._torch import matmul_precision
 from zipfian.train.export import save_vocabulary
@@ -66,36 +65,13 @@ class Bench(NamedTuple):
     queries: torch.Tensor
 
 
-class Clock:
-    """Seconds since the start, for the log and the budget."""
-
-    def __init__(self, budget: float) -> None:
-        self.start, self.budget = time.perf_counter(), budget
-
-    def now(self) -> float:
-        return time.perf_counter() - self.start
-
-    def left(self) -> float:
-        return self.budget - self.now()
-
-    def say(self, text: str) -> None:
-        print(f"[{self.now():6.1f}s] {text}", flush=True)
-
-
 def plan_item(name: str, base: SaeSettings, views: int) -> Item:
     """`kK-sSEED[-eEPOCHS][-wWIDTH][-bBATCH][-lrX][-vVIEWS][-noaux]`; lr in steps of 1e-4."""
-    changes: dict[str, Any] = {}
-    for part in name.split("-"):
-        if part == "noaux":
-            changes["aux_k"] = 0
-        elif part.startswith("lr"):
-            changes["lr"] = float(part[2:]) * 1e-4
-        elif part[0] == "v":
+    parts = name.split("-")
+    for part in parts:
+        if part.startswith("v"):
             views = int(part[1:])
-        else:
-            key = {"k": "k", "s": "seed", "e": "epochs", "w": "width", "b": "batch"}[part[0]]
-            changes[key] = float(part[1:]) if key == "epochs" else int(part[1:])
-    return Item(name, replace(base, **changes), views)
+    return Item(name, planned([part for part in parts if not part.startswith("v")], base), views)
 
 
 def load_corpus(args: argparse.Namespace, net: Lite2, clock: Clock) -> Corpus:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from train_plan import planned
 from train_text_encode import Collection, Pieces
 from train_text_eval import K_MAX
 from train_text_stats import PieceTable
@@ -37,16 +37,7 @@ class Item(NamedTuple):
 def plan_item(name: str, base: SaeSettings) -> Item:
     """`LAYERS-kK-sSEED[-eEPOCHS][-wWIDTH][-bBATCH][-lrX][-noaux]`, such as `cat-k16-s0-e6`."""
     layers, *parts = name.split("-")
-    changes: dict[str, Any] = {}
-    for part in parts:
-        if part == "noaux":
-            changes["aux_k"] = 0
-        elif part.startswith("lr"):
-            changes["lr"] = float(part[2:]) * 1e-4
-        else:
-            key = {"k": "k", "s": "seed", "e": "epochs", "w": "width", "b": "batch"}[part[0]]
-            changes[key] = float(part[1:]) if key == "epochs" else int(part[1:])
-    return Item(name, layers, replace(base, **changes))
+    return Item(name, layers, planned(parts, base))
 
 
 class Corpus(NamedTuple):

@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from train_plan import Clock
 from train_text_codes import Test, codes_of, joined
 from train_text_encode import MiniLM, Pieces, hidden_states
 from train_text_eval import Codes, Scoring, impacts, item_of, measure, pool, stored
 from train_text_rows import Rows, fit, mean_rows, pairs_of, units_of
 from train_text_stats import PieceTable, firings
-from train_text_vocabulary import Clock, load_corpus, load_tests, random_spans
+from train_text_vocabulary import load_corpus, load_tests, random_spans
 
 from zipfian.train.model import TopKSae
 from zipfian.train.sae import TrainResult

@@ -15,7 +15,6 @@ import hashlib
 import json
 import sys
 import tarfile
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from train_plan import Clock
 from train_text_codes import (
     JOINED,
     LAYERS,
@@ -52,22 +52,6 @@ PLAN = (
     "l1-k16-s1", "l1-k16-s2", "cat-k16-s1", "cat-k16-s2", "l1-k16-s0-e1", "l1-k16-s0-e6", "l1-k16-s0-w8192",
     "l1-k16-s0-noaux", "l1-k4-s0",
 )  # fmt: skip
-
-
-class Clock:
-    """Seconds since the start, for the log and the budget."""
-
-    def __init__(self, budget: float) -> None:
-        self.start, self.budget = time.perf_counter(), budget
-
-    def now(self) -> float:
-        return time.perf_counter() - self.start
-
-    def left(self) -> float:
-        return self.budget - self.now()
-
-    def say(self, text: str) -> None:
-        print(f"[{self.now():6.1f}s] {text}", flush=True)
 
 
 def random_spans(pieces: Pieces, seed: int, low: int = 3, high: int = 14) -> Pieces:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 
 class ZipfianError(Exception):
@@ -40,6 +41,17 @@ class WeightsNotFound(ZipfianError, FileNotFoundError):
         )
 
 
+class ModelNotFound(WeightsNotFound):
+    """No such folder of a hub model, and no hub to ask or the hub does not have it."""
+
+    def __init__(self, model: str, problem: str) -> None:
+        self.tried = (model,)
+        super(WeightsNotFound, self).__init__(
+            f"{model}: {problem}. Give the path of a local folder with the model, or fetch it where the hub can be "
+            f"reached ('hf download {model} --local-dir FOLDER') and copy the folder to this machine"
+        )
+
+
 class WeightsCorrupt(ZipfianError, RuntimeError):
     """A weight file whose content is not the pinned one; it is never used."""
 
@@ -57,6 +69,22 @@ class ImageUnreadable(ZipfianError, ValueError):
         super().__init__(f"{file}: {problem}")
         self.file = file
         self.problem = problem
+
+
+class ShardDamaged(ZipfianError, RuntimeError):
+    """A file of an encoded shard is missing or not what was written; `file` names it."""
+
+    def __init__(self, file: Path, problem: str) -> None:
+        super().__init__(
+            f"{file}: {problem}. Nothing of it was used; copy the shard again, or run the 'zipfian encode' command "
+            "that made it again, which encodes what is lost"
+        )
+        self.file = file
+        self.problem = problem
+
+
+class DiskFull(ZipfianError, OSError):
+    """What a training reads does not fit on the disk."""
 
 
 class IndexNotFound(ZipfianError, FileNotFoundError):
@@ -85,6 +113,10 @@ class IndexCorrupt(ZipfianError, RuntimeError):
         self.problem = problem
 
 
+class FileGone(IndexCorrupt):
+    """A file that the manifest names is not there: lost, or removed by a commit newer than the manifest read."""
+
+
 class FormatTooNew(ZipfianError, RuntimeError):
     """Written by a newer zipfian: upgrade the package."""
 
@@ -99,3 +131,37 @@ class FingerprintMismatch(ZipfianError, ValueError):
 
 class ReadOnly(ZipfianError, PermissionError):
     """A write was asked of a collection opened for reading."""
+
+
+class EngineUnavailable(ZipfianError, ConnectionError):
+    """No node answered, or none answered in time, after all retries. Nothing acknowledged is lost: repeat the call."""
+
+
+class EngineRefused(ZipfianError, RuntimeError):
+    """The cluster understood and said no; `status` is its HTTP status."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Rejection(NamedTuple):
+    """One document the cluster would not take, and why."""
+
+    id: str
+    status: int
+    reason: str
+
+
+class DocumentsRejected(ZipfianError, ValueError):
+    """Some documents of a bulk were refused; all others are in. `rejected` lists every one with its reason."""
+
+    def __init__(self, rejected: Sequence[Rejection], taken: int, shown: int = 3) -> None:
+        self.rejected = tuple(rejected)
+        self.taken = taken
+        reasons = "; ".join(f"{r.id!r}: {r.reason} (status {r.status})" for r in self.rejected[:shown])
+        more = f"; and {len(self.rejected) - shown} more" if len(self.rejected) > shown else ""
+        super().__init__(
+            f"{len(self.rejected)} documents were rejected, {taken} taken: {reasons}{more}. "
+            "The full list is in .rejected"
+        )

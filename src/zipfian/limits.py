@@ -72,7 +72,10 @@ MAX_SEGMENTS = 10_000
 """Segments a manifest may name."""
 
 MAX_MANIFEST_BYTES = 64 * 1024 * 1024
-"""Bytes of a manifest file."""
+"""Bytes of a manifest file, of a collection or of an encoded shard."""
+
+MAX_FILE_NAME_CHARS = 120
+"""Characters of the name of a file in a collection."""
 
 MAX_TOC_BYTES = 16 * 1024 * 1024
 """Bytes of a data file's table of contents."""
@@ -98,11 +101,29 @@ MAX_FIXED_STEPS = 65_535
 MAX_SNIPPETS = 1_000
 """Passages that highlighting returns at most."""
 
+MAX_EVIDENCE = 100
+"""Places that an explanation lists for one term; the rest is counted."""
+
 MAX_PHI_WEIGHT = 2.0**22
 """Largest phi(weight): a document of MAX_DOCUMENT_TERMS such weights still has a fixed-point length below 2**63."""
 
 MAX_SAE_TERMS = 1_000_000
 """Terms of a sparse autoencoder."""
+
+MAX_LABEL_CHARS = 200
+"""Characters of the label of a term."""
+
+MAX_LABEL_FILE_BYTES = 16 * 1024 * 1024
+"""Bytes of a vocabulary's labels as they are stored."""
+
+MAX_LABEL_JSON_BYTES = 64 * 1024 * 1024
+"""Bytes of the labels unpacked: a small file can unpack to a huge one; nothing beyond this is unpacked."""
+
+MAX_ALIGNED_WORDS = 1_000_000
+"""Words an alignment may know."""
+
+MAX_ALIGNED_MEMBERS = 64
+"""Heads of an alignment side by side."""
 
 MAX_TEXT_TOKENS = 262_144
 """Word pieces of one text that go through an encoder: 400 MB of vectors at 384 dimensions."""
@@ -115,3 +136,42 @@ MAX_IMAGE_PIXELS = 89_478_485
 
 MAX_IMAGE_FRAMES = 10_000
 """Frames of an animation or pages of a TIFF, of which only the first is used."""
+
+MAX_DRAWN_SIDE = 1_024
+"""Pixels of the longer side of a picture that something is drawn on; larger ones are shrunk: a patch needs no more."""
+
+MAX_CONFIG_BYTES = 4 * 1024 * 1024
+"""Bytes of a hub model's configuration file: real ones have a few thousand."""
+
+MAX_CHECKPOINT_OPERATIONS = 1_000_000
+"""Operations that reading an old checkpoint may take."""
+
+MAX_SHARDS = 10_000
+"""Machines that may share the encoding of one source."""
+
+MAX_READ_BYTES = 4 * MAX_TEXT_CHARS
+"""Bytes of a text file: a UTF-8 character has at most four, so a larger file cannot be within the limit of one text."""
+
+MAX_GRADE = 30
+"""Largest grade whose gain 2^rel - 1 is used; pytrec_eval keeps gains as 32-bit whole numbers."""
+
+MAX_SCORE_CELLS = 500_000_000
+"""Queries x documents of one matrix of scores: 4 GB."""
+
+MAX_ROTATED_DIM = 8_192
+"""Components of a vector that is rotated for surrogate text: the rotation is a square matrix, 256 MiB at this size."""
+
+MAX_WHITENED_DIM = 8_192
+"""Components of a region vector that a whitening is fitted for: its covariance is a square matrix."""
+
+MAX_CLUSTER_FREQUENCY = 1 << 20
+"""Largest term frequency that is sent to a cluster; larger ones are cut to it."""
+
+MAX_KEYWORD_BYTES = 32_766
+"""UTF-8 bytes of one string that a cluster indexes for filters; the server's limit."""
+
+MAX_FILTER_GAPS = 500
+"""Values of one `not in` on a list field in a cluster: each becomes a range of its own."""
+
+MAX_LOG_BYTES = 64 * 1024 * 1024
+"""Bytes of a training log that a table is made from, unpacked."""

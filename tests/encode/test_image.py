@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from tests.encode.conftest import DATA
 from zipfian.encode import Encoder, ImageEncoder
 from zipfian.encode.images import decode
+from zipfian.encode.registry import register
 from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded
 from zipfian.types import Encoded
 
@@ -128,7 +130,12 @@ def test_fits(lite2: object) -> None:
     assert ImageEncoder(size=256).grid == (8, 8)
 
 
-@pytest.mark.parametrize("settings", [{"size": 100}, {"size": 32}, {"size": 2048}, {"fit": "pad"}, {"threads": 0}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"size": 100}, {"size": 32}, {"size": 2048}, {"fit": "pad"}, {"threads": 0}]
+    + [{"crops": wrong} for wrong in (5, "1x1", "5x5", "2x", "", "2x2:0.4", "2x2:1", "2x2:")]
+    + [{"block": wrong} for wrong in (-1, 21, True, "head")],
+)
 def test_wrong_settings(settings: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         ImageEncoder(**settings)
@@ -138,3 +145,78 @@ def test_the_fingerprint_covers_what_changes_vectors_and_nothing_else() -> None:
     base = ImageEncoder().fingerprint
     assert base == ImageEncoder(threads=1).fingerprint
     assert len({base, ImageEncoder(256).fingerprint, ImageEncoder(fit="crop").fingerprint}) == 3
+    assert ImageEncoder(crops="2x2").fingerprint not in (base, ImageEncoder(crops="1x2").fingerprint)
+
+
+def test_tiles_are_looked_at_beside_the_whole(image_encoder: ImageEncoder, lite2: object) -> None:
+    wide = np.concatenate([drawing(384), np.full((384, 384, 3), 120, dtype=np.uint8)], axis=1)
+    encoder = ImageEncoder(crops="1x2", threads=1)
+    (whole,), (tiled,) = image_encoder.encode_documents([wide]), encoder.encode_documents([wide])
+    (left,) = image_encoder.encode_documents([drawing(384)])
+    assert encoder.count_tokens([wide]) == [432] == [len(tiled.vectors)]
+    assert tiled.grid == (12, 12)
+    assert np.array_equal(tiled.vectors[:144], whole.vectors) and np.array_equal(tiled.places[:144], whole.places)
+    assert np.allclose(tiled.vectors[144:288], left.vectors, atol=1e-4)  # the left half is that picture
+    rows, columns = tiled.places[144:288].T
+    assert rows.tolist() == whole.places[:, 0].tolist()
+    assert columns.max() == 5 and tiled.places[288:, 1].min() == 6
+    (right,) = image_encoder.encode_documents([wide[:, 384:]])
+    mean = whole.pooled + left.pooled + right.pooled
+    assert np.allclose(tiled.pooled, mean / np.linalg.norm(mean), atol=1e-4)
+
+
+def test_a_patch_of_a_tile_is_reported_where_it_is(lite2: object) -> None:
+    flat = np.full((768, 768, 3), 120, dtype=np.uint8)
+    marked = flat.copy()
+    marked[500:564, 100:164] = drawing(64)
+    encoder = ImageEncoder(crops="2x2", threads=2)
+    a, b = encoder.encode_documents([flat, marked])
+    change = np.linalg.norm(a.vectors - b.vectors, axis=1)
+    for view in range(5):
+        part = slice(144 * view, 144 * (view + 1))
+        if change[part].max() > 0.5 * change.max():
+            row, column = b.places[part][change[part].argmax()].tolist()
+            assert abs(row - 8) <= 1 and abs(column - 2) <= 1
+    assert change[144 * 3 : 144 * 4].max() == change[144:].max()  # the lower left tile has it
+
+
+def test_tiles_may_overlap(lite2: object) -> None:
+    wide = np.concatenate([drawing(384), drawing(384)], axis=1)
+    (tiled,) = ImageEncoder(crops="1x2:0.75", threads=1).encode_documents([wide])
+    (left,) = ImageEncoder(threads=1).encode_documents([wide[:, :576]])
+    mean = tiled.vectors[144:288].mean(axis=0)
+    assert left.pooled @ mean / np.linalg.norm(mean) > 0.999  # resizing looks a pixel beyond the edge of a tile
+    assert (tiled.places[144:288, 1].min(), tiled.places[144:288, 1].max()) == (0, 8)
+    assert (tiled.places[288:, 1].min(), tiled.places[288:, 1].max()) == (3, 11)
+    assert tiled.places[144:, 0].tolist() == 2 * tiled.places[:144, 0].tolist()
+
+
+def test_settings_survive_a_manifest() -> None:
+    spec = register(ImageEncoder(crops="2x2"))
+    assert json.loads(spec.settings)["crops"] == "2x2"
+    assert "crops" not in json.loads(register(ImageEncoder()).settings)
+    assert ImageEncoder(**json.loads(spec.settings)).fingerprint == spec.fingerprint
+
+
+@pytest.mark.parametrize(("block", "side", "channels"), [(20, 12, 352), (14, 24, 120)])
+def test_patches_of_an_earlier_block(
+    image_encoder: ImageEncoder, lite2: object, block: int, side: int, channels: int
+) -> None:
+    encoder = ImageEncoder(block=block, threads=1)
+    (early,), (last,) = encoder.encode_documents([drawing()]), image_encoder.encode_documents([drawing()])
+    assert early.vectors.shape == (side * side, channels) == (encoder.count_tokens([b""])[0], encoder.dim)
+    assert early.grid == encoder.grid == (side, side)
+    assert np.array_equal(early.pooled, last.pooled)
+    assert encoder.fingerprint != image_encoder.fingerprint
+    spec = register(encoder)
+    assert ImageEncoder(**json.loads(spec.settings)).fingerprint == spec.fingerprint
+    # at the last block, one more convolution with its norm is all that is missing to the patches of the head
+    if block == 20:
+        from zipfian.encode import converted
+        from zipfian.encode.efficientnet import EPSILON
+
+        w = converted.load()
+        head = early.vectors @ w["_conv_head.weight"][:, :, 0, 0].T
+        gain = w["_bn1.weight"] / np.sqrt(w["_bn1.running_var"] + EPSILON)
+        head = np.clip((head - w["_bn1.running_mean"]) * gain + w["_bn1.bias"], 0.0, 6.0)
+        assert np.allclose(head, last.vectors, atol=2e-3)

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.index.doubles import FaultyDirectory, MemoryDirectory, fail_once
-from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput
+from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, InvalidInput
 from zipfian.index._layout import BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer
-from zipfian.index.container import FileGone, SectionFile, SectionWriter
+from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.directory import FSDirectory
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -157,6 +157,29 @@ def test_parts_are_bounds_checked_and_verify_only_what_they_touch() -> None:
             file.part("a", start, stop)
     with pytest.raises(IndexCorrupt, match="no section"):
         file.array("b")
+
+
+def test_slices_are_what_parts_are() -> None:
+    directory = MemoryDirectory()
+    data = np.arange(10 * BLOCK, dtype=np.uint8)
+    ref = write(directory, {"first": np.arange(7, dtype=np.uint8), "a": data})
+    directory.files[NAME].data[5 * BLOCK + 100] ^= 1
+    file = SectionFile.open(directory, ref, "test")
+    ranges = [(3, 9), (0, 0), (7 * BLOCK, 9 * BLOCK - 300), (BLOCK - 200, BLOCK + 200), (2, 4 * BLOCK)]
+    assert file.slices("a", ranges) == [file.part("a", *r).tobytes() for r in ranges] != []
+    fresh = SectionFile.open(directory, ref, "test")
+    assert fresh.slices("a", ranges) == file.slices("a", ranges) and fresh.slices("a", []) == []
+    for damaged in [(5 * BLOCK, 5 * BLOCK + 10), (4 * BLOCK, 6 * BLOCK)] * 2:
+        with pytest.raises(IndexCorrupt, match="fail"):
+            file.slices("a", [(0, 3), damaged])
+    for outside in ((-1, 3), (3, 2), (0, 10 * BLOCK + 1), (2**62, 2**63)):
+        with pytest.raises(IndexCorrupt, match="refers to"):
+            file.slices("a", [outside])
+    with pytest.raises(IndexCorrupt, match="no section"):
+        file.slices("b", [(0, 0)])
+    file.close()
+    with pytest.raises(InvalidInput, match="closed"):
+        file.slices("a", ranges)
 
 
 def test_every_flipped_bit_of_a_small_file_is_found() -> None:

@@ -35,6 +35,8 @@ def test_what_is_stored_is_what_is_read(documents):
     for doc, (name, text) in enumerate(documents):
         assert (reader.id(doc), reader.find(name)) == (name, doc)
         assert (reader.text(doc), reader.metadata(doc)) == (text, metadata[doc])
+    backwards = np.arange(len(documents), dtype=np.int64)[::-1]
+    assert reader.ids_of(backwards) == [i for i, _ in documents][::-1]
     assert reader.find_many(["no such id", *(i for i, _ in documents)]).tolist() == [-1, *range(len(documents))]
 
 
@@ -99,6 +101,8 @@ def test_documents_out_of_range():
         for ask in (reader.id, reader.text, reader.metadata):
             with pytest.raises(InvalidInput, match="no document"):
                 ask(bad)
+        with pytest.raises(InvalidInput, match="no document"):
+            reader.ids_of(np.array([0, bad]))
     assert reader.find("\ud800") == -1
 
 
@@ -162,6 +166,7 @@ def test_forged_files_with_sound_checksums_are_errors(changes):
     good = stored(["aé", "bé", "cé"], ["first text", "second", None], [{"x": 1}, {}, {"y": "z"}])
     with pytest.raises(IndexCorrupt):
         reader = forged(good, changes)
+        reader.ids_of(np.arange(3))
         for doc in range(3):
             reader.find(reader.id(doc))
             reader.text(doc)

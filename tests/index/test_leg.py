@@ -15,7 +15,8 @@ from zipfian.index import postings as postings_module
 from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.leg import LegReader, LegWriteSpec
 from zipfian.index.leg_writer import write_leg
-from zipfian.index.lengths import document_lengths, exact_sum, length_unit, parse_phi
+from zipfian.index.lengths import document_lengths, exact_sum, length_unit
+from zipfian.index.phi import parse_phi
 from zipfian.types import LegBatch
 
 
@@ -247,6 +248,7 @@ def poke(at, value):
         ({}, {"scale": "x"}),
         ({}, {"scale": None}),
         ({}, {"phi": 3}),
+        ({}, {"phi": 0.5}),
         ({}, {"forward_low": 31}),
         ({}, {"forward_low": 99}),
         ({}, {"forward_low": None}),

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
-from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput
+from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, InvalidInput
 from zipfian.index._layout import FileRef
-from zipfian.index.container import FileGone
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import (
     Manifest,

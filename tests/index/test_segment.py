@@ -10,8 +10,7 @@ import pytest
 
 from tests.index.doubles import FaultyDirectory, MemoryDirectory
 from tests.index.legs import SPECS, as_rows, random_leg, segment_batch
-from zipfian.errors import IndexCorrupt, InvalidInput
-from zipfian.index.container import FileGone
+from zipfian.errors import FileGone, IndexCorrupt, InvalidInput
 from zipfian.index.segment import (
     SegmentEntry,
     SegmentReader,

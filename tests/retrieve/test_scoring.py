@@ -11,7 +11,8 @@ import pytest
 
 from zipfian import BM25, Dot, SparseIndex, TfIdf
 from zipfian.errors import InvalidInput
-from zipfian.retrieve.scoring import parse_phi, phi_name, scoring_from_json
+from zipfian.index.phi import parse_phi, phi_name
+from zipfian.retrieve.scoring import scoring_from_json
 
 # Four documents over three terms; lengths 4, 3, 2, 3, mean 3; df 3, 2, 1.
 ROWS = [{0: 3.0, 1: 1.0}, {0: 1.0, 2: 2.0}, {1: 2.0}, {0: 3.0}]

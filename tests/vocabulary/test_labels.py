@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from zipfian import limits
 from zipfian.errors import FormatTooNew, InvalidInput, LimitExceeded
-from zipfian.vocabulary import labels as module
 from zipfian.vocabulary.labels import LABELS_FILE, Labels, read_labels, write_labels
 from zipfian.vocabulary.models import SHIPPED
 
@@ -97,7 +97,7 @@ def test_a_newer_version_and_a_bomb_are_refused(tmp_path: Path, monkeypatch: pyt
     path.write_bytes(gzip.compress(b'{"version": 2}'))
     with pytest.raises(FormatTooNew):
         read_labels(tmp_path)
-    monkeypatch.setattr(module, "MAX_JSON_BYTES", 1_000)
+    monkeypatch.setattr(limits, "MAX_LABEL_JSON_BYTES", 1_000)
     path.write_bytes(gzip.compress(b" " * 2_000))
     with pytest.raises(LimitExceeded):
         read_labels(tmp_path)

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zipfian import limits
 from zipfian.encode import folder
-from zipfian.encode._shard_part import ShardDamaged
-from zipfian.errors import FormatTooNew, IndexNotFound
+from zipfian.errors import FormatTooNew, IndexNotFound, ShardDamaged
 
 FORMAT = "zipfian-shard"
 VERSION = 1
 MANIFEST = "shard.json"
-MAX_MANIFEST_BYTES = 64 * 1024**2
 
 _PART = re.compile(r"part-[0-9]{6,12}\.enc")
 
@@ -77,7 +76,7 @@ class Manifest:
         """What `write` wrote."""
         file = path / MANIFEST
         try:
-            if file.stat().st_size > MAX_MANIFEST_BYTES:
+            if file.stat().st_size > limits.MAX_MANIFEST_BYTES:
                 raise ShardDamaged(file, "it is too large to be the description of a shard")
             known = json.loads(file.read_bytes())
         except (FileNotFoundError, NotADirectoryError):

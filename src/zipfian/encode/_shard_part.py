@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from zipfian.encode import folder
 from zipfian.encode._entry import Array, Damaged, unpack
-from zipfian.errors import ZipfianError
+from zipfian.errors import ShardDamaged
 
 Table = npt.NDArray[np.void]
 
@@ -26,18 +26,6 @@ ROW = np.dtype([("content", "u1", (32,)), ("form", "<u4"), ("length", "<u4"), ("
 _MAGIC = b"ZPFSHRD\x01"
 _FOOTER = struct.Struct("<QQI8s")
 """Start of the table, its rows, the checksum of the table and of the two numbers, and the magic again."""
-
-
-class ShardDamaged(ZipfianError, RuntimeError):
-    """A file of an encoded shard is missing or not what was written; `file` names it."""
-
-    def __init__(self, file: Path, problem: str) -> None:
-        super().__init__(
-            f"{file}: {problem}. Nothing of it was used; copy the shard again, or run the 'zipfian encode' command "
-            "that made it again, which encodes what is lost"
-        )
-        self.file = file
-        self.problem = problem
 
 
 def write_part(path: Path, entries: Mapping[tuple[int, str], bytes]) -> Table:

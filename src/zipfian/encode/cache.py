@@ -27,6 +27,9 @@ DEFAULT_MAX_BYTES = 4 * 1024**3
 KEPT_AFTER_EVICTION = 0.9
 """Share of the limit that is left after making room, so that not every new entry has to."""
 
+ENTRY_BYTES = 160
+"""About what names and checksum take in each entry; for estimates."""
+
 _SUFFIX = ".enc"
 _BLOCK = 1 << 20
 

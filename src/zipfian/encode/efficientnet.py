@@ -27,16 +27,27 @@ MEAN, SPREAD = 127.0, 128.0
 LITE2_STRIDES = (1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1)
 """Stride of each of the 21 blocks; all other sizes are in the weights."""
 
+LITE2_CHANNELS = (16, *3 * (24,), *3 * (48,), *4 * (88,), *4 * (120,), *5 * (208,), 352)
+"""Channels of the map after each block."""
+
 CHANNELS = 1280
 CELL = 32
 """Pixels of the input that one cell of the output map stands for, in each direction."""
 
 
-def efficientnet_graph(weights: Weights, strides: tuple[int, ...] = LITE2_STRIDES, *, classes: bool = False) -> bytes:
+def cell_of(block: int | None, strides: tuple[int, ...] = LITE2_STRIDES) -> int:
+    """Pixels that one cell of a block's map stands for, in each direction; of the last convolution for None."""
+    return CELL if block is None else 2 * int(np.prod(strides[: block + 1]))
+
+
+def efficientnet_graph(
+    weights: Weights, strides: tuple[int, ...] = LITE2_STRIDES, *, classes: bool = False, block: int | None = None
+) -> bytes:
     """The model as an ONNX file.
 
     Input: `pixels` (batch, height, width, 3), uint8 RGB. Output: `patches` (batch, cells, 1280), the map of the last
-    convolution row by row; with `classes` instead the `scores` (batch, 1000) of the ImageNet classes.
+    convolution row by row; with `classes` instead the `scores` (batch, 1000) of the ImageNet classes. With `block`,
+    `early` (batch, cells, channels) is the map after that block, beside `patches`.
     """
     writer = _Net(weights)
     graph = writer.graph
@@ -47,6 +58,8 @@ def efficientnet_graph(weights: Weights, strides: tuple[int, ...] = LITE2_STRIDE
     values = writer.convolution("_conv_stem", "_bn0", values, stride=2)
     for number, stride in enumerate(strides):
         values = writer.block(f"_blocks.{number}.", values, stride)
+        if number == block:
+            writer.rows(values, "early", len(writer.array(f"_blocks.{number}._project_conv.weight")))
     values = writer.convolution("_conv_head", "_bn1", values)
     if classes:
         mean = graph.node("GlobalAveragePool", [values])
@@ -54,9 +67,7 @@ def efficientnet_graph(weights: Weights, strides: tuple[int, ...] = LITE2_STRIDE
         inputs = [flat, graph.weight(writer.array("_fc.weight")), graph.weight(writer.array("_fc.bias"))]
         graph.output(graph.node("Gemm", inputs, out="scores", transB=1), np.float32, ("batch", 1000))
     else:
-        rows = graph.node("Reshape", [values, graph.weight(np.array([0, 0, -1], dtype=np.int64))])
-        patches = graph.node("Transpose", [rows], perm=(0, 2, 1), out="patches")
-        graph.output(patches, np.float32, ("batch", "cells", CHANNELS))
+        writer.rows(values, "patches", CHANNELS)
     return graph.to_bytes()
 
 
@@ -64,6 +75,12 @@ class _Net:
     def __init__(self, weights: Weights) -> None:
         self.graph = Graph("efficientnet-lite")
         self._weights = weights
+
+    def rows(self, values: str, name: str, channels: int) -> None:
+        """An output: a map, cell after cell."""
+        flat = self.graph.node("Reshape", [values, self.graph.weight(np.array([0, 0, -1], dtype=np.int64))])
+        out = self.graph.node("Transpose", [flat], perm=(0, 2, 1), out=name)
+        self.graph.output(out, np.float32, ("batch", f"{name}_cells", channels))
 
     def block(self, prefix: str, values: str, stride: int) -> str:
         """Widen, convolve each channel by itself, narrow; with a shortcut where the shape stays."""

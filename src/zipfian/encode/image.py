@@ -7,19 +7,24 @@ thread, so nothing depends on what else is encoded.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from zipfian.encode import base, converted, models
-from zipfian.encode.efficientnet import CELL, CHANNELS, efficientnet_graph
+from zipfian.encode.efficientnet import CELL, CHANNELS, LITE2_CHANNELS, cell_of, efficientnet_graph
 from zipfian.encode.images import ImageSource, Pixels, decode
 from zipfian.encode.session import Session, checked_threads, side_by_side
 from zipfian.errors import InvalidInput, ZipfianError
-from zipfian.types import Encoded
+from zipfian.types import Encoded, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 REVISION = 1
 """Counted up when the same picture may get other vectors."""
@@ -28,6 +33,10 @@ CROP_PADDING = 32
 """The reference implementation cuts out size / (size + 32) of the shorter side."""
 
 Fit = Literal["whole", "crop"]
+
+Tile = tuple[float, float, float, float]
+WHOLE: Tile = (0.0, 0.0, 1.0, 1.0)
+_CROPS = re.compile(r"([1-4])x([1-4])(?::(0?\.[0-9]{1,6}))?")
 
 
 class ImageEncoder:
@@ -40,6 +49,14 @@ class ImageEncoder:
     fit
         `whole`: the whole picture, stretched to a square, so that nothing at its edges is lost. `crop`: the middle, as
         the reference implementation evaluates.
+    block
+        Read patches after this block of the network (0 to 20) instead of the last convolution: fewer channels, smaller
+        cells, less meaning. For studies of layers; the pooled vector stays that of the last convolution.
+    crops
+        `"2x2"`: beside the whole picture, its four quarters are looked at too, each enlarged to the full size; likewise
+        `"1x2"`, `"3x3"` and so on. `"2x2:0.875"`: tiles that overlap, with sides of 7/8 of the picture's. Costs a pass
+        for every tile. Their patches are reported where they are in the whole picture; the pooled vector is the mean
+        over all views. None: the whole picture only, which measured better where one thing fills the picture.
     threads
         Pictures encoded side by side; by default one per processor.
     source
@@ -55,6 +72,8 @@ class ImageEncoder:
         size: int = 384,
         *,
         fit: Fit = "whole",
+        block: int | None = None,
+        crops: str | None = None,
         threads: int | None = None,
         source: Path | None = None,
         progress: base.Progress | None = None,
@@ -63,8 +82,14 @@ class ImageEncoder:
             raise InvalidInput(f"size must be a multiple of {CELL} from {2 * CELL} to {32 * CELL}, not {size}")
         if fit not in ("whole", "crop"):
             raise InvalidInput(f"fit must be 'whole' or 'crop', not {fit!r}")
+        if block is not None and (isinstance(block, bool) or block not in range(len(LITE2_CHANNELS))):
+            raise InvalidInput(f"block must be a number from 0 to {len(LITE2_CHANNELS) - 1}, not {block!r}")
         self.size = size
         self.fit: Fit = fit
+        self.block = block
+        self.crops = crops
+        self._tiles = _tiles(crops)
+        """Left, upper, width and height of each tile as shares of the picture."""
         self.threads = checked_threads(threads)
         self._source = source
         self._progress = progress
@@ -79,7 +104,7 @@ class ImageEncoder:
     @property
     def dim(self) -> int:
         """Components of a patch vector."""
-        return CHANNELS
+        return CHANNELS if self.block is None else LITE2_CHANNELS[self.block]
 
     @property
     def pooled_dim(self) -> int:
@@ -89,13 +114,18 @@ class ImageEncoder:
     @property
     def grid(self) -> tuple[int, int]:
         """Rows and columns of patches."""
-        return self.size // CELL, self.size // CELL
+        side = self.size // cell_of(self.block)
+        return side, side
 
     @property
     def fingerprint(self) -> str:
         """Model and every setting that changes a vector."""
         files = {file.name: file.sha256 for file in models.EFFICIENTNET_LITE2.files}
         settings = {"revision": REVISION, "files": files, "size": self.size, "fit": self.fit}
+        if self.block is not None:  # only then, so that collections built before there was a choice stay valid
+            settings["block"] = self.block
+        if self.crops is not None:
+            settings["crops"] = self.crops
         return base.fingerprint(models.EFFICIENTNET_LITE2.name, settings)
 
     def encode_documents(self, items: Sequence[ImageSource], *, progress: base.Progress | None = None) -> list[Encoded]:
@@ -126,22 +156,34 @@ class ImageEncoder:
     def count_tokens(self, items: Sequence[ImageSource]) -> list[int]:
         """Patches of each picture: always the same."""
         rows, columns = self.grid
-        return [rows * columns] * len(items)
+        return [(1 + len(self._tiles)) * rows * columns] * len(items)
 
     def load(self) -> None:
         """Fetch, check and load the weights now instead of at the first use."""
         self._ready()
 
     def pixels(self, item: ImageSource) -> Pixels:
-        """What the network sees of a picture: (size, size, 3), for showing patches."""
-        image = decode(item, reduce_to=2 * self.size)
+        """What the network sees of a whole picture: (size, size, 3), for showing patches."""
+        return self._resized(decode(item, reduce_to=2 * self.size), WHOLE)
+
+    def _resized(self, image: Image.Image, tile: Tile) -> Pixels:
+        """A part of what `fit` shows, as a square."""
+        from PIL.Image import Resampling
+
         width, height = image.size
-        box = None
+        box = (0.0, 0.0, float(width), float(height))
         if self.fit == "crop":
             side = min(width, height) * self.size / (self.size + CROP_PADDING)
             box = ((width - side) / 2, (height - side) / 2, (width + side) / 2, (height + side) / 2)
-        from PIL.Image import Resampling
-
+        if tile != WHOLE:
+            left, upper, wide, high = tile
+            x, y, right, lower = box
+            box = (
+                x + left * (right - x),
+                y + upper * (lower - y),
+                min(right, x + (left + wide) * (right - x)),
+                min(lower, y + (upper + high) * (lower - y)),
+            )
         return np.asarray(image.resize((self.size, self.size), Resampling.BICUBIC, box=box), dtype=np.uint8)
 
     def _outcomes(
@@ -164,20 +206,58 @@ class ImageEncoder:
                 progress(done, len(items))
 
     def _encode(self, session: Session, item: ImageSource) -> Encoded:
-        (patches,) = session.run(["patches"], {"pixels": self.pixels(item)[None]})
-        vectors = patches[0]
-        total = vectors.sum(axis=0, dtype=np.float64)
+        smallest = min((min(tile[2:]) for tile in self._tiles), default=1.0)
+        image = decode(item, reduce_to=round(2 * self.size / smallest))
+        views = [self._view(session, image, tile) for tile in (WHOLE, *self._tiles)]
+        vectors, places, pooled = (np.concatenate(arrays) for arrays in zip(*views, strict=True))
+        if self._tiles:
+            total = pooled.sum(axis=0)
+            pooled = (total / np.linalg.norm(total))[None]
+        pieces = np.full(len(vectors), -1, dtype=np.int32)
+        return Encoded(vectors, places, pieces, pooled[0].astype(np.float32), self.grid)
+
+    def _view(
+        self, session: Session, image: Image.Image, tile: Tile
+    ) -> tuple[FloatArray, IntArray, npt.NDArray[np.float64]]:
+        """Patches of one tile, where they are in the grid of the whole picture, and a row with their mean, length 1."""
+        wanted = ["patches"] if self.block is None else ["patches", "early"]
+        maps = session.run(wanted, {"pixels": self._resized(image, tile)[None]})
+        total = maps[0][0].sum(axis=0, dtype=np.float64)
         length = float(np.linalg.norm(total))
         if not (np.isfinite(length) and length > 0):
             raise InvalidInput("the encoder's output is not finite: the weights or the processor are at fault")
+        left, upper, wide, high = tile
         rows, columns = self.grid
-        places = np.stack(np.divmod(np.arange(rows * columns), columns), axis=1).astype(np.int32)
-        pieces = np.full(len(vectors), -1, dtype=np.int32)
-        return Encoded(vectors, places, pieces, (total / length).astype(np.float32), self.grid)
+        y, x = np.divmod(np.arange(rows * columns), columns)
+        # the cell that the middle of a patch lies in
+        places = np.stack([upper * rows + (y + 0.5) * high, left * columns + (x + 0.5) * wide], axis=1)
+        return maps[-1][0], places.astype(np.int32), (total / length)[None]
 
     def _ready(self) -> Session:
         with self._lock:
             if self._session is None:
                 tensors = converted.load(source=self._source, progress=self._progress)
-                self._session = Session(efficientnet_graph(tensors), "image")
+                self._session = Session(efficientnet_graph(tensors, block=self.block), "image")
             return self._session
+
+
+def _tiles(crops: str | None) -> tuple[Tile, ...]:
+    """What `crops` says, row by row; nothing for the whole picture alone."""
+    if crops is None:
+        return ()
+    found = _CROPS.fullmatch(crops) if isinstance(crops, str) else None
+    rows, columns = (int(found[1]), int(found[2])) if found else (1, 1)
+    side = float(found[3]) if found and found[3] else None
+    if rows * columns == 1 or (side is not None and not 1 / max(rows, columns) <= side < 1):
+        raise InvalidInput(
+            f"crops is rows x columns of tiles from '1x2' to '4x4', with a side below 1 that leaves no gaps where they "
+            f"overlap ('2x2:0.875'), or None; not {crops!r}"
+        )
+    across = _spread(columns, side)
+    return tuple((left, upper, wide, high) for upper, high in _spread(rows, side) for left, wide in across)
+
+
+def _spread(count: int, side: float | None) -> list[tuple[float, float]]:
+    """Start and length of `count` parts that reach from end to end."""
+    length = 1.0 / count if side is None or count == 1 else side
+    return [((1.0 - length) * i / max(1, count - 1), length) for i in range(count)]

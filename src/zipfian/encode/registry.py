@@ -24,6 +24,7 @@ _LOCK = threading.Lock()
 
 _TEXT_SETTINGS = ("max_tokens", "long_texts", "overlap", "keep_special")
 _IMAGE_SETTINGS = ("size", "fit")
+_LATER_SETTINGS = ("block", "crops")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ def register(encoder: Encoder[Any]) -> EncoderSpec:
     elif isinstance(encoder, ImageEncoder):
         name = "image"
         settings = {key: getattr(encoder, key) for key in _IMAGE_SETTINGS}
+        # only where they are set, so that collections built before there was a choice stay as they are
+        settings |= {key: value for key in _LATER_SETTINGS if (value := getattr(encoder, key)) is not None}
     elif hasattr(encoder, "hub_settings"):
         name, settings = "hub", dict(encoder.hub_settings)
     spec = EncoderSpec(name, encoder.kind, _canonical(settings), encoder.fingerprint, encoder.pooled_dim)

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded, MissingExtra
 from zipfian.types import Encoded, FloatArray
 
 SCALES = 2
 OVERLAP = 0.4
 """The overlap of neighbouring regions along the longer side that the number of regions aims at."""
-MAX_EXTRA = 6
-MAX_WHITENED_DIM = 8_192
-"""Components of a region vector that a whitening is fitted for: its covariance is a square matrix."""
+MOST_EXTRA = 6
 
 Box = tuple[int, int, int, int]
 """Rows [0, 1) and columns [2, 3)."""
@@ -49,8 +48,10 @@ class Whitening:
             if rows.ndim != 2 or not np.isfinite(rows).all():
                 raise InvalidInput(f"region vectors must be rows of finite numbers, got shape {rows.shape}")
             if total is None or products is None:
-                if rows.shape[1] > MAX_WHITENED_DIM:
-                    raise LimitExceeded(f"whitening of {rows.shape[1]:,} components; at most {MAX_WHITENED_DIM:,}")
+                if rows.shape[1] > limits.MAX_WHITENED_DIM:
+                    raise LimitExceeded(
+                        f"whitening of {rows.shape[1]:,} components; at most {limits.MAX_WHITENED_DIM:,}"
+                    )
                 total, products = np.zeros(rows.shape[1]), np.zeros((rows.shape[1], rows.shape[1]))
             if rows.shape[1] != len(total):
                 raise InvalidInput(f"a region vector of {rows.shape[1]} components among some of {len(total)}")
@@ -146,8 +147,8 @@ def _extra(short: int, long: int) -> int:
     """Regions more along the longer side, so that at the first scale neighbours overlap by about 40 %."""
     if short == long:
         return 0
-    overlaps = [1.0 - (long - short) / (n * short) for n in range(1, MAX_EXTRA + 1)]
-    return 1 + min(range(MAX_EXTRA), key=lambda i: abs(overlaps[i] - OVERLAP))
+    overlaps = [1.0 - (long - short) / (n * short) for n in range(1, MOST_EXTRA + 1)]
+    return 1 + min(range(MOST_EXTRA), key=lambda i: abs(overlaps[i] - OVERLAP))
 
 
 def _starts(length: int, side: int, n: int) -> list[int]:

@@ -21,19 +21,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zipfian import limits
 from zipfian.encode import folder
 from zipfian.encode._entry import Array, pack, unpack
 from zipfian.encode._shard_manifest import MANIFEST, Form, Manifest, Part
-from zipfian.encode._shard_part import Places, ShardDamaged, read_entry, read_table, write_part
+from zipfian.encode._shard_part import Places, read_entry, read_table, write_part
 from zipfian.encode.cache import EncodingCache
-from zipfian.errors import FingerprintMismatch, IndexNotFound, InvalidInput
+from zipfian.errors import FingerprintMismatch, IndexNotFound, InvalidInput, ShardDamaged
 
 LOCK = "write.lock"
 """Beside the parts, for whoever makes a shard."""
 PART_BYTES = 32 * 1024**2
 PART_SECONDS = 60.0
 """A part is written when it is so large, or has been collected for so long: what a kill can cost."""
-MAX_SHARDS = 10_000
 
 
 def share_of(doc_id: str, n: int) -> int:
@@ -264,8 +264,8 @@ def check_folder(path: Path) -> None:
 
 def check_share(share: int, of: int) -> None:
     """Shares are counted from 1."""
-    if not 1 <= of <= MAX_SHARDS or not 1 <= share <= of:
-        raise InvalidInput(f"a shard is i/n with i from 1 to n, and n at most {MAX_SHARDS:,}, not {share}/{of}")
+    if not 1 <= of <= limits.MAX_SHARDS or not 1 <= share <= of:
+        raise InvalidInput(f"a shard is i/n with i from 1 to n, and n at most {limits.MAX_SHARDS:,}, not {share}/{of}")
 
 
 def _check_part(path: Path, part: Part) -> None:

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfian import limits
 from zipfian.errors import InvalidInput
 
 Array = npt.NDArray[Any]
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
-MAX_OPERATIONS = 1_000_000
 
 _ORDERED_DICT = "collections OrderedDict"
 _REBUILD = "torch._utils _rebuild_tensor_v2"
@@ -124,7 +124,7 @@ class _Reader:
     def read(self) -> Any:
         """The value that the pickle describes."""
         for count, (operation, argument, _) in enumerate(pickletools.genops(self._stream)):
-            if count > MAX_OPERATIONS:
+            if count > limits.MAX_CHECKPOINT_OPERATIONS:
                 raise ValueError("too many instructions")
             if operation.name == "STOP":
                 break

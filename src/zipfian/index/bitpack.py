@@ -24,7 +24,7 @@ Values = npt.NDArray[np.uint32]
 BLOCK = 128
 """Postings per block: small enough to skip by, large enough that two widths and a first document are cheap."""
 
-MAX_WIDTH = 32
+WIDEST = 32
 """Bits of the widest value."""
 
 _CHUNK = 1 << 16

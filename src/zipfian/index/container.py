@@ -11,26 +11,22 @@ import contextlib
 import secrets
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput
+from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, InvalidInput
 from zipfian.index import _layout
 from zipfian.index._layout import ALIGN, BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer, Section
 from zipfian.index.directory import ByteArray, Directory
 
-__all__ = ["FileGone", "FileRef", "SectionFile", "SectionStream", "SectionWriter"]
+__all__ = ["FileRef", "SectionFile", "SectionStream", "SectionWriter"]
 
 _BUFFER = 1 << 20
 _LOCKED_RUN = 64
 """Blocks verified per acquisition of a file's lock, so that a full check does not hold searches up."""
-
-
-class FileGone(IndexCorrupt):
-    """A file that the manifest names is not there: lost, or removed by a commit newer than the manifest read."""
 
 
 class SectionWriter:
@@ -247,6 +243,19 @@ class SectionFile:
         data = self._verify(low, high)
         found: npt.NDArray[Any] = data[low:high].view(s.dtype)
         return found if len(s.shape) == 1 else found.reshape((int(stop) - int(start), s.shape[1]))
+
+    def slices(self, section: str, ranges: Iterable[tuple[int, int]]) -> list[bytes]:
+        """Several ranges of a section of bytes: what `part` gives for each, at a fraction of its cost."""
+        s = self._section(section)
+        view, seen, out = self._verify(0, 0).data, self._seen, []
+        for start, stop in ranges:
+            if not 0 <= start <= stop <= s.nbytes:
+                raise IndexCorrupt(self.name, f"refers to [{start}, {stop}) of section {section!r}: {s.nbytes} bytes")
+            low, high = s.offset + start, s.offset + stop
+            if seen.find(0, low // BLOCK, high // BLOCK + 1) >= 0:
+                self._verify(low, high)
+            out.append(view[low:high].tobytes())
+        return out
 
     def verify(self) -> None:
         """Check every byte now; `IndexCorrupt` names the first block that is damaged."""

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from zipfian import limits
 from zipfian.errors import IndexCorrupt, IndexExists, IndexNotFound, InvalidInput, ReadOnly
 from zipfian.index._lock import FileLock, Lock
 
@@ -30,7 +31,6 @@ ByteArray = npt.NDArray[np.uint8]
 LOCK_NAME = "write.lock"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{d}{i}" for d in ("com", "lpt") for i in range(10))})
-_MAX_NAME = 120
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (_READ_FLAGS & ~os.O_RDONLY)
 
@@ -97,7 +97,7 @@ def check_name(name: str) -> str:
 
     Lower case only, because some file systems do not tell cases apart; no separators, no `..`, no device names.
     """
-    if len(name) > _MAX_NAME or not _NAME.fullmatch(name) or name.partition(".")[0] in _DEVICES:
+    if len(name) > limits.MAX_FILE_NAME_CHARS or not _NAME.fullmatch(name) or name.partition(".")[0] in _DEVICES:
         raise InvalidInput(f"not a valid name for a file of a collection: {name[:200]!r}")
     return name
 

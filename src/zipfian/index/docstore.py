@@ -97,6 +97,18 @@ class DocStoreReader:
         self._check_doc(doc)
         return self.file.part("ids", int(self.id_offsets[doc]), int(self.id_offsets[doc + 1])).tobytes()
 
+    def ids_of(self, docs: Ints) -> list[str]:
+        """The ids of several documents."""
+        if len(docs):
+            self._check_doc(int(docs.min()))
+            self._check_doc(int(docs.max()))
+        ranges = zip(self.id_offsets[docs].tolist(), self.id_offsets[docs + 1].tolist(), strict=True)
+        raw = self.file.slices("ids", ranges)
+        try:
+            return [one.decode() for one in raw]
+        except UnicodeDecodeError as e:
+            raise IndexCorrupt(self.file.name, "an id is not UTF-8") from e
+
     def find(self, id: str) -> int:
         """The document that has this id, deleted or not; -1 when there is none."""
         return int(self.find_many([id])[0])

@@ -17,7 +17,8 @@ from zipfian.index._sections import meta_int, meta_str, unsigned
 from zipfian.index.container import FileRef, SectionFile
 from zipfian.index.directory import Directory
 from zipfian.index.forward import Forward, Rows
-from zipfian.index.lengths import length_unit, parse_phi
+from zipfian.index.lengths import length_unit
+from zipfian.index.phi import parse_phi
 from zipfian.index.postings import Docs, Postings, Tf
 from zipfian.index.terms import IdTerms, WordTerms, read_terms
 from zipfian.limits import MAX_DOCUMENTS, MAX_TERMS
@@ -41,6 +42,8 @@ class LegWriteSpec:
             raise InvalidInput(f"unknown kind of term frequency {self.tf!r}; use one of {get_args(TfKind)}")
         if not (math.isfinite(self.scale) and self.scale > 0):
             raise InvalidInput(f"the scale of a leg must be a positive number, not {self.scale!r}")
+        if not isinstance(self.phi, str):
+            raise InvalidInput(f"phi of a leg must be a name such as 'sqrt', not {self.phi!r}")
         parse_phi(self.phi)
 
     @property

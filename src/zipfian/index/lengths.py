@@ -12,13 +12,12 @@ The length of a document is the L1 norm of its weights after the activation tran
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import LimitExceeded
 from zipfian.index._arrays import Ints, chunks, offsets
+from zipfian.index.phi import apply_phi, parse_phi
 from zipfian.limits import MAX_PHI_WEIGHT
 from zipfian.types import TfKind
 
@@ -26,34 +25,6 @@ FRACTION_BITS = 20
 """Binary digits after the point of a length that is not a sum of stored integers."""
 
 _CHUNK = 1 << 16
-
-
-def parse_phi(phi: str) -> float:
-    """The exponent that `phi` names: "identity" is 1, "sqrt" is 0.5, "power:P" is P (0 < P <= 1).
-
-    >>> parse_phi("power:0.7")
-    0.7
-    """
-    if phi == "identity":
-        return 1.0
-    if phi == "sqrt":
-        return 0.5
-    if phi.startswith("power:"):
-        try:
-            exponent = float(phi.removeprefix("power:"))
-        except ValueError:
-            exponent = math.nan
-        if 0.0 < exponent <= 1.0:
-            return exponent
-    raise InvalidInput(f"unknown transform phi={phi!r}; use 'identity', 'sqrt' or 'power:P' with 0 < P <= 1")
-
-
-def apply_phi(weights: npt.NDArray[np.float64], phi: str) -> npt.NDArray[np.float64]:
-    """phi of each weight (weights are > 0)."""
-    exponent = parse_phi(phi)
-    if exponent == 1.0:
-        return weights
-    return np.sqrt(weights) if exponent == 0.5 else np.power(weights, exponent)
 
 
 def length_unit(tf_kind: TfKind, scale: float, phi: str) -> float:

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zipfian.errors import FormatTooNew, IndexCorrupt, IndexNotFound, InvalidInput
+from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, IndexNotFound, InvalidInput
 from zipfian.index._layout import VERSION, too_new
-from zipfian.index.container import FileGone
 from zipfian.index.directory import LOCK_NAME, Directory, check_name
 from zipfian.index.entry import SegmentEntry
 from zipfian.limits import MAX_MANIFEST_BYTES, MAX_SEGMENTS

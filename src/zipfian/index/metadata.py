@@ -127,6 +127,8 @@ def check_field_name(name: Any) -> None:
 
 def encode_metadata(metadata: Mapping[str, Any]) -> bytes:
     """The stored form: JSON in UTF-8; dates as {"$date": ISO text} or {"$datetime": ISO text}."""
+    if not metadata:
+        return b"{}"
     raw = json.dumps(metadata, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_date_to_json)
     data = raw.encode()
     if len(data) > MAX_METADATA_BYTES:

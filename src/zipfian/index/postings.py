@@ -21,7 +21,7 @@ import numpy.typing as npt
 from zipfian.errors import IndexCorrupt
 from zipfian.index._arrays import Bools, Ints, chunks, offsets
 from zipfian.index._sections import unsigned
-from zipfian.index.bitpack import BLOCK, MAX_WIDTH, BitWriter, Values, Words, bit_widths, unpack, word_count
+from zipfian.index.bitpack import BLOCK, WIDEST, BitWriter, Values, Words, bit_widths, unpack, word_count
 from zipfian.index.container import SectionFile, SectionWriter
 
 _CHUNK = 1 << 16
@@ -103,8 +103,8 @@ class Postings:
         self.doc_width: npt.NDArray[np.uint8] = unsigned(file, "block_doc_width", len(counts))
         self.tf_width: npt.NDArray[np.uint8] = unsigned(file, "block_tf_width", len(counts))
         for width in (self.doc_width, self.tf_width):
-            if width.dtype != np.uint8 or (len(width) and int(width.max()) > MAX_WIDTH):
-                raise IndexCorrupt(file.name, f"has values of more than {MAX_WIDTH} bits")
+            if width.dtype != np.uint8 or (len(width) and int(width.max()) > WIDEST):
+                raise IndexCorrupt(file.name, f"has values of more than {WIDEST} bits")
         self.block_bit = offsets((counts - 1) * self.doc_width + counts * self.tf_width)
         if word_count(int(self.block_bit[-1])) != file.length("postings"):
             raise IndexCorrupt(file.name, "its postings are not as long as its blocks say")

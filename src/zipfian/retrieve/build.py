@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.index.phi import parse_phi
 from zipfian.retrieve import kernels
 from zipfian.retrieve.arena import Layout, windows
 from zipfian.retrieve.layout import CHUNK, DENSE_SHARE, FORWARD_TERMS, ROW_PADDING, SHORT_PER_WINDOW, WINDOW
-from zipfian.retrieve.scoring import Scoring, TfIdf, parse_phi
+from zipfian.retrieve.scoring import Scoring, TfIdf
 
 
 def from_csr(

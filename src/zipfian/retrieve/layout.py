@@ -37,7 +37,7 @@ LOG_STEP = 4
 MIN_SAMPLED = 4
 """Windows below which there is nothing to gain from a sample."""
 
-MAX_SUMMED_TERMS = 1024
+SUMMED_TERMS = 1024
 """Queries with more terms are summed in float64: 16-bit sums would be too coarse to leave many documents out."""
 
 TINY = 1e-290

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import InvalidInput
+from zipfian.index.phi import parse_phi, phi_name
 from zipfian.retrieve.layout import BM25L, LINEAR, LOGTF, SATURATE
 
 F64 = npt.NDArray[np.float64]
@@ -35,30 +36,6 @@ class KernelSpec(NamedTuple):
 
     def array(self) -> F64:
         return np.array(self, np.float64)
-
-
-def parse_phi(phi: Any) -> float:
-    """An activation transform as an exponent: 'identity' = 1, 'sqrt' = 0.5, 'power:0.7' or a number in (0, 1]."""
-    if isinstance(phi, str):
-        named = {"identity": 1.0, "sqrt": 0.5}
-        text = phi.removeprefix("power:")
-        try:
-            value = named[phi] if phi in named else float(text)
-        except ValueError:
-            raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {phi!r}") from None
-    elif isinstance(phi, Real):
-        value = float(phi)
-    else:
-        raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {phi!r}")
-    if not 0.0 < value <= 1.0:
-        raise InvalidInput(f"the exponent of phi must lie in (0, 1], not {value!r}")
-    return value
-
-
-def phi_name(phi: str | float) -> str:
-    """The canonical name of an activation transform, as stored in files."""
-    value = parse_phi(phi)
-    return {1.0: "identity", 0.5: "sqrt"}.get(value, f"power:{value!r}")
 
 
 def _number(name: str, value: Any, most: float) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded
-from zipfian.index.lengths import apply_phi
+from zipfian.index.phi import apply_phi
 from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.arena import NO_MASK, windows
 from zipfian.retrieve.cache import PostingCache

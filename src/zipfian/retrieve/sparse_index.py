@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.index.phi import parse_phi
 from zipfian.retrieve.arena import NO_MASK, Layout
 from zipfian.retrieve.layout import WINDOW
-from zipfian.retrieve.scoring import BM25, Scoring, TfIdf, parse_phi
+from zipfian.retrieve.scoring import BM25, Scoring, TfIdf
 from zipfian.retrieve.validate import (
     check_batch,
     check_csr,

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded, ZipfianError
-from zipfian.retrieve.scoring import BM25, Dot, Scoring, TfIdf, parse_phi
+from zipfian.index.phi import parse_phi
+from zipfian.retrieve.scoring import BM25, Dot, Scoring, TfIdf
 
 
 def check_k(k: Any) -> int:

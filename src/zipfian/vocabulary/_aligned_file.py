@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfian import limits
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.types import FloatArray
 from zipfian.vocabulary._sae_weights import Tensors, check_sha256, file_sha256, quantise, read_settings, read_tensors
@@ -17,8 +18,6 @@ from zipfian.vocabulary._sae_weights import Tensors, check_sha256, file_sha256, 
 WEIGHTS_FILE = "align.safetensors"
 SETTINGS_FILE = "align.json"
 FORMAT = 1
-MAX_WORDS = 1_000_000
-"""Words an alignment may know."""
 
 
 def pack(name: str, matrix: FloatArray) -> Tensors:
@@ -64,6 +63,7 @@ def read(folder: Path) -> tuple[Tensors, dict[str, Any]]:
     settings = read_settings(path, "align", "an alignment", FORMAT)
     check_sha256(weights, settings.get("sha256"), SETTINGS_FILE)
     words = settings.get("words")
-    if not isinstance(words, list) or len(words) > MAX_WORDS or not all(isinstance(word, str) for word in words):
-        raise InvalidInput(f"'words' of {path} must be a list of at most {MAX_WORDS:,} words")
+    most = limits.MAX_ALIGNED_WORDS
+    if not isinstance(words, list) or len(words) > most or not all(isinstance(word, str) for word in words):
+        raise InvalidInput(f"'words' of {path} must be a list of at most {most:,} words")
     return read_tensors(weights), settings

@@ -27,23 +27,40 @@ def fingerprint(settings: Mapping[str, Any], rotation: FloatArray, mean: FloatAr
     return f"scalar:{known.hexdigest()[:20]}"
 
 
+def pack(settings: Mapping[str, Any], rotation: FloatArray, mean: FloatArray) -> tuple[bytes, bytes]:
+    """The bytes of both files: arrays, then settings."""
+    arrays: bytes = _safetensors().save({"rotation": rotation.copy(), "mean": mean.copy()})
+    about = {"format": FORMAT, "kind": "scalar", "fingerprint": fingerprint(settings, rotation, mean), **settings}
+    return arrays, (json.dumps(about, indent=1, sort_keys=True) + "\n").encode()
+
+
 def save(folder: Path, settings: Mapping[str, Any], rotation: FloatArray, mean: FloatArray) -> None:
     """Both files; the settings come last, so a folder without them is an unfinished one."""
+    arrays, about = pack(settings, rotation, mean)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SETTINGS).unlink(missing_ok=True)
-    _safetensors().save_file({"rotation": rotation.copy(), "mean": mean.copy()}, folder / ARRAYS)
-    about = {"format": FORMAT, "kind": "scalar", "fingerprint": fingerprint(settings, rotation, mean), **settings}
-    (folder / SETTINGS).write_text(json.dumps(about, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / ARRAYS).write_bytes(arrays)
+    (folder / SETTINGS).write_bytes(about)
 
 
 def load(folder: Path) -> tuple[dict[str, Any], FloatArray, FloatArray]:
     """Settings, rotation and mean, checked against each other."""
     try:
-        settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        arrays: dict[str, npt.NDArray[Any]] = _safetensors().load_file(folder / ARRAYS)
+        about, arrays = (folder / SETTINGS).read_bytes(), (folder / ARRAYS).read_bytes()
     except FileNotFoundError as e:
         raise InvalidInput(f"{folder}: no scalar vocabulary is saved here ({Path(e.filename).name} is missing)") from e
-    except (ValueError, OSError) as e:
+    except OSError as e:
+        raise InvalidInput(f"{folder}: the scalar vocabulary cannot be read ({e})") from e
+    return unpack(arrays, about, str(folder))
+
+
+def unpack(packed: bytes, about: bytes, folder: str) -> tuple[dict[str, Any], FloatArray, FloatArray]:
+    """What `pack` was given; `folder` says in messages where the bytes come from."""
+    read = _safetensors()
+    try:
+        settings = json.loads(about)
+        arrays: dict[str, npt.NDArray[Any]] = read.load(packed)
+    except (ValueError, _damaged()) as e:
         raise InvalidInput(f"{folder}: the scalar vocabulary cannot be read ({e})") from e
     if not isinstance(settings, dict) or settings.pop("kind", None) != "scalar":
         raise InvalidInput(f"{folder}: {SETTINGS} does not describe a scalar vocabulary")
@@ -60,6 +77,13 @@ def load(folder: Path) -> tuple[dict[str, Any], FloatArray, FloatArray]:
             "changed or belongs elsewhere; copy both again, or fit and index anew"
         )
     return settings, arrays["rotation"], arrays["mean"]
+
+
+def _damaged() -> type[Exception]:
+    from safetensors import SafetensorError
+
+    found: type[Exception] = SafetensorError
+    return found
 
 
 def _safetensors() -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfian import limits
 from zipfian.errors import FingerprintMismatch, InvalidInput
 from zipfian.types import FloatArray, Terms
 from zipfian.vocabulary import _aligned_file as file
@@ -24,8 +25,6 @@ from zipfian.vocabulary.models import SHIPPED
 
 DEFAULT = "align-flickr8k"
 HEAD_PARTS = ("mean", "spread", "linear", "wide", "wide_bias", "narrow", "bias")
-MAX_MEMBERS = 64
-"""Heads side by side."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,8 +110,8 @@ class AlignedHeads:
         """A shipped alignment by name, or one in a folder."""
         tensors, settings = file.read(find(model))
         members = settings.get("members")
-        if isinstance(members, bool) or not isinstance(members, int) or not 1 <= members <= MAX_MEMBERS:
-            raise InvalidInput(f"'members' of an alignment must be 1 to {MAX_MEMBERS}, not {members!r}")
+        if isinstance(members, bool) or not isinstance(members, int) or not 1 <= members <= limits.MAX_ALIGNED_MEMBERS:
+            raise InvalidInput(f"'members' of an alignment must be 1 to {limits.MAX_ALIGNED_MEMBERS}, not {members!r}")
         words = {word: place for place, word in enumerate(settings["words"])}
         idf = file.unpack(tensors, "words.idf")
         text = tuple(_head(tensors, f"text.{number}", "words", len(idf)) for number in range(members))

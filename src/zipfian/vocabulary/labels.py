@@ -16,17 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zipfian import limits
 from zipfian.errors import FormatTooNew, InvalidInput, LimitExceeded
 
 LABELS_FILE = "labels.json.gz"
 VERSION = 1
 KINDS = ("lexical", "narrow", "broad")
 """One word whatever its context; a few words of one meaning; many words of one subject."""
-
-MAX_STORED_BYTES = 16 << 20
-MAX_JSON_BYTES = 64 << 20
-"""A small file can unpack to a huge one; nothing beyond this is unpacked."""
-MAX_LABEL_CHARS = 200
 
 _WORD = re.compile(r"\w+")
 
@@ -46,9 +42,10 @@ class Labels:
         if len(self.labels) != len(self.kinds):
             raise InvalidInput(f"{len(self.labels):,} labels and {len(self.kinds):,} kinds: one of each per term")
         for term, label in enumerate(self.labels):
-            if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL_CHARS or not label.isprintable():
+            if not isinstance(label, str) or not 0 < len(label) <= limits.MAX_LABEL_CHARS or not label.isprintable():
                 raise InvalidInput(
-                    f"the label of term {term} must be 1 to {MAX_LABEL_CHARS} printable characters, not {label!r:.80}"
+                    f"the label of term {term} must be 1 to {limits.MAX_LABEL_CHARS} printable characters, "
+                    f"not {label!r:.80}"
                 )
         if self.pieces is not None and len(self.pieces) != len(self.labels):
             raise InvalidInput(f"{len(self.pieces):,} lists of pieces for {len(self.labels):,} terms: one per term")
@@ -101,13 +98,13 @@ def read_labels(folder: str | Path, n_terms: int | None = None) -> Labels | None
     path = Path(folder) / LABELS_FILE
     if not path.is_file():
         return None
-    if path.stat().st_size > MAX_STORED_BYTES:
-        raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {MAX_STORED_BYTES:,}")
+    if path.stat().st_size > limits.MAX_LABEL_FILE_BYTES:
+        raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {limits.MAX_LABEL_FILE_BYTES:,}")
     try:
         with gzip.open(path, "rb") as stream:
-            raw = stream.read(MAX_JSON_BYTES + 1)
-        if len(raw) > MAX_JSON_BYTES:
-            raise LimitExceeded(f"{path} unpacks to more than {MAX_JSON_BYTES:,} bytes")
+            raw = stream.read(limits.MAX_LABEL_JSON_BYTES + 1)
+        if len(raw) > limits.MAX_LABEL_JSON_BYTES:
+            raise LimitExceeded(f"{path} unpacks to more than {limits.MAX_LABEL_JSON_BYTES:,} bytes")
         content = json.loads(raw)
     except (OSError, EOFError, zlib.error, ValueError) as error:
         if isinstance(error, LimitExceeded):

@@ -27,6 +27,8 @@ def check_weights(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer]) -
     """Refuse weights no score can be made of, naming the first of them."""
     if weights.dtype.kind not in "fiu":
         raise InvalidInput(f"weights must be numbers, not an array of {weights.dtype}")
+    if weights.size and weights.min() >= 0 and weights.max() <= limits.MAX_WEIGHT:  # false for anything with a NaN
+        return
     good = np.isfinite(weights) & (weights >= 0)
     if not good.all():
         place = int(np.argmin(good))
@@ -45,6 +47,11 @@ def to_fixed(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer], scale:
     """Weights in steps of 1/scale (rounded half to even), with counts of what was clipped or lost."""
     check_weights(weights)
     check_scale(scale)
+    return fixed_steps(weights, scale)
+
+
+def fixed_steps(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer], scale: float) -> Fixed:
+    """As `to_fixed`, for weights and a scale that were checked before."""
     exact = np.rint(weights.astype(np.float64) * scale)
     steps = np.minimum(exact, limits.MAX_FIXED_STEPS).astype(np.uint32)
     return Fixed(

@@ -254,6 +254,13 @@ class SaeVocabulary:
 
     def from_compact(self, arrays: Mapping[str, Array]) -> Terms:
         """The terms of an item from what `compact` kept; bit for bit those of `terms`."""
+        return self._pruned(self._pooled(*self._kept(arrays)), self.k_post)
+
+    def query_compact(self, arrays: Mapping[str, Array]) -> Terms:
+        """As `query`, from what `compact` kept."""
+        return self._asked(self._pooled(*self._kept(arrays)))
+
+    def _kept(self, arrays: Mapping[str, Array]) -> tuple[IntArray, FloatArray]:
         try:
             found, values = arrays["terms"], arrays["values"]
         except KeyError as error:
@@ -271,7 +278,7 @@ class SaeVocabulary:
             raise InvalidInput(
                 f"kept activations name terms that are not below {self.n_terms:,}: made by another vocabulary"
             )
-        return self._pruned(self._pooled(found, values), self.k_post)
+        return found, values
 
     # ------------------------------------------------------------------ queries
 
@@ -324,6 +331,16 @@ class SaeVocabulary:
     def statistics(self) -> Mapping[str, Array]:
         """Arrays over all terms (`term_df`, `term_count`: how often each fired in the training text), if shipped."""
         return self._files.statistics
+
+    @property
+    def counted_items(self) -> int:
+        """Texts or pictures that `statistics` was counted over; 0 where the files do not say."""
+        for known in (self._files.settings.get("statistics"), self.info.get("statistics")):
+            if isinstance(known, Mapping):
+                for name in ("texts", "pictures"):
+                    if isinstance(known.get(name), int):
+                        return int(known[name])
+        return 0
 
     # ------------------------------------------------------------------ inside
 

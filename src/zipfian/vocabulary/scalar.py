@@ -25,11 +25,6 @@ from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.types import Encoded, FloatArray, LegBatch, Terms, TfKind
 from zipfian.vocabulary import _scalar_file as files
 
-MAX_DIM = 8_192
-"""Components of a vector: the rotation is a square matrix, 256 MiB at this size."""
-MAX_FREQUENCY = 65_535
-"""Largest term frequency, what a `fixed` leg or a 16-bit field can hold; larger ones are cut to it."""
-
 Vector = npt.NDArray[np.floating[Any]]
 
 
@@ -172,7 +167,7 @@ class ScalarVocabulary:
     def _quantise(self, w: FloatArray) -> Terms:
         positive = np.concatenate([w, -w]) if self.crelu else w
         kept = np.flatnonzero(positive > 1.0 / self.gamma)
-        steps = np.minimum(np.floor(positive[kept].astype(np.float64) * self.scale), MAX_FREQUENCY)
+        steps = np.minimum(np.floor(positive[kept].astype(np.float64) * self.scale), limits.MAX_FIXED_STEPS)
         there = steps > 0.0
         return Terms(kept[there].astype(np.int32), steps[there].astype(np.float32))
 
@@ -219,14 +214,26 @@ class ScalarVocabulary:
     @classmethod
     def load(cls, folder: str | Path) -> ScalarVocabulary:
         """What `save` wrote; changed or mixed-up files are refused."""
-        settings, rotation, mean = files.load(Path(folder))
+        return cls._of(*files.load(Path(folder)), str(folder))
+
+    def to_bytes(self) -> tuple[bytes, bytes]:
+        """What `save` writes, arrays first: for a collection that carries its own transform."""
+        return files.pack(self._settings(), self.rotation, self.mean)
+
+    @classmethod
+    def from_bytes(cls, arrays: bytes, settings: bytes, where: str) -> ScalarVocabulary:
+        """What `to_bytes` gave; `where` says in messages where it comes from."""
+        return cls._of(*files.unpack(arrays, settings, where), where)
+
+    @classmethod
+    def _of(cls, settings: Mapping[str, Any], rotation: FloatArray, mean: FloatArray, where: str) -> ScalarVocabulary:
         try:
             return cls(
                 rotation, mean, settings["gamma"], settings["scale"], settings["crelu"], settings["seed"],
                 settings["source"],
             )  # fmt: skip
         except KeyError as e:
-            raise InvalidInput(f"{folder}: the settings lack {e}") from None
+            raise InvalidInput(f"{where}: the settings lack {e}") from None
 
 
 def random_rotation(dim: int, seed: int) -> FloatArray:
@@ -265,6 +272,8 @@ def check_dim(dim: int) -> int:
     """A usable number of components."""
     if dim < 1:
         raise InvalidInput("a vector needs at least one component")
-    if dim > min(MAX_DIM, limits.MAX_VECTOR_DIM):
-        raise LimitExceeded(f"a rotation of {dim:,} x {dim:,} numbers is too large; the limit is {MAX_DIM:,}")
+    if dim > min(limits.MAX_ROTATED_DIM, limits.MAX_VECTOR_DIM):
+        raise LimitExceeded(
+            f"a rotation of {dim:,} x {dim:,} numbers is too large; the limit is {limits.MAX_ROTATED_DIM:,}"
+        )
     return dim

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.encode.hub import tiny
 from tests.encode.hub.tiny import needs_hub
+from zipfian import limits
 from zipfian.encode import hub
 from zipfian.encode.hub import files
 from zipfian.encode.hub.family import family_of
@@ -150,7 +151,7 @@ def test_bad_configurations(tmp_path: Path, config: str | None, message: str) ->
 
 
 def test_a_huge_configuration_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(" " * (files.MAX_CONFIG_BYTES + 1))
+    (tmp_path / "config.json").write_text(" " * (limits.MAX_CONFIG_BYTES + 1))
     with pytest.raises(LimitExceeded, match="bytes"):
         family_of(tmp_path)
 

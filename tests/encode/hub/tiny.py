@@ -290,6 +290,20 @@ def dinov2(folder: Path, registers: bool = False) -> Any:
     return model
 
 
+def resnet(folder: Path) -> Any:
+    """ResNetModel with bottlenecks, as ResNet-101 has them: a map of 2 x 2 cells for 64 pixels."""
+    import transformers as t
+
+    config = t.ResNetConfig(
+        embedding_size=8, hidden_sizes=[16, 24, 32, 48], depths=[1, 1, 2, 1], layer_type="bottleneck"
+    )
+    _seed()
+    model = shake(t.ResNetModel(config)).eval()
+    model.save_pretrained(folder)
+    t.ConvNextImageProcessor(size={"shortest_edge": 96}, crop_pct=0.875).save_pretrained(folder)
+    return model
+
+
 def open_clip_model(folder: Path, custom_text: bool = False, pieces: bool = False) -> Any:
     """A CLIP of open_clip, in the layout of its hub folders: 4 x 4 patches."""
     import open_clip

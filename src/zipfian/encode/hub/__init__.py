@@ -16,12 +16,11 @@ from typing import Any, Literal
 
 from zipfian.encode.hub.dual import DualEncoder
 from zipfian.encode.hub.family import Kind
-from zipfian.encode.hub.files import ModelNotFound
 from zipfian.encode.hub.image import HubImageEncoder
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.splade import SpladeEncoder
 from zipfian.encode.hub.text import HubTextEncoder
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, ModelNotFound
 
 __all__ = [
     "DualEncoder",

@@ -16,7 +16,9 @@ TEXT_TYPES = frozenset(
     "albert bert camembert deberta deberta-v2 distilbert electra ernie eurobert gte modernbert mpnet nomic_bert "
     "roberta roberta-prelayernorm xlm-roberta".split()
 )
-IMAGE_TYPES = frozenset({"dinov2", "dinov2_with_registers"})
+CONV_TYPES = frozenset({"resnet"})
+"""Convolutional networks: their patches are the cells of the last feature map."""
+IMAGE_TYPES = frozenset({"dinov2", "dinov2_with_registers"}) | CONV_TYPES
 DUAL_TYPES = frozenset({"clip", "siglip", "siglip2"})
 
 

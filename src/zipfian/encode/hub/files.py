@@ -12,11 +12,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from zipfian import limits
 from zipfian.encode.hub._torch import module
-from zipfian.errors import InvalidInput, LimitExceeded, WeightsNotFound
-
-MAX_CONFIG_BYTES = 4 * 1024 * 1024
-"""Bytes of a configuration file: real ones have a few thousand."""
+from zipfian.errors import InvalidInput, LimitExceeded, ModelNotFound
 
 CONFIG = "config.json"
 OPEN_CLIP_CONFIG = "open_clip_config.json"
@@ -26,24 +24,12 @@ PATTERNS = ("*.json", "*.txt", "*.model", "*.spm", WEIGHTS)
 """Of a repository: configurations, tokenizers and safetensors weights."""
 IGNORED = ("onnx/*", "openvino/*", "coreml/*", "gguf/*", ".*")
 
-
 HASHED = (
     WEIGHTS, "*.safetensors.index.json", "config.json", "open_clip_config.json", "modules.json",
     "*processor_config.json", "config_sentence_transformers.json", "tokenizer*.json", "special_tokens_map.json",
     "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt", "*.model", "*.spm",
 )  # fmt: skip
 """What a vector can depend on; notes and licences beside it do not count."""
-
-
-class ModelNotFound(WeightsNotFound):
-    """No such folder, and no hub to ask or the hub does not have it."""
-
-    def __init__(self, model: str, problem: str) -> None:
-        self.tried = (model,)
-        super(WeightsNotFound, self).__init__(
-            f"{model}: {problem}. Give the path of a local folder with the model, or fetch it where the hub can be "
-            f"reached ('hf download {model} --local-dir FOLDER') and copy the folder to this machine"
-        )
 
 
 def locate(name_or_path: str | Path, *, revision: str | None = None, local_files_only: bool = False) -> Path:
@@ -94,8 +80,8 @@ def read_json(folder: Path, name: str, *, needed: bool = False) -> dict[str, Any
         if needed:
             raise InvalidInput(f"{folder} has no {name}: it is no folder of a model")
         return {}
-    if path.stat().st_size > MAX_CONFIG_BYTES:
-        raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {MAX_CONFIG_BYTES:,}")
+    if path.stat().st_size > limits.MAX_CONFIG_BYTES:
+        raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {limits.MAX_CONFIG_BYTES:,}")
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Image encoders of the hub: SigLIP, SigLIP2, CLIP, OpenCLIP and DINOv2.
+"""Image encoders of the hub: SigLIP, SigLIP2, CLIP, OpenCLIP, DINOv2 and ResNet.
 
 Patch tokens and the pooled vector come out of one pass. Pictures of equal shape share a batch and nothing is padded, so
 a picture's vectors do not depend on its neighbours beyond rounding: to 1e-5 of their length in float32. With
@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from zipfian.encode import base
+from zipfian.encode.hub._settings import array, from_one, model_of
 from zipfian.encode.hub._windows import unit
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.pictures import ImageTower, Prepared, image_tower
-from zipfian.encode.hub.text import _array, _from_one, _model
 from zipfian.encode.images import ImageSource, Pixels, decode
 from zipfian.encode.layers import LayerChoice, checked_layers
 from zipfian.errors import InvalidInput, ZipfianError
@@ -31,7 +31,7 @@ class HubImageEncoder:
     """Patches of a picture to hidden states of a hub model, and one pooled vector of length 1.
 
     The pooled vector is the model's own: SigLIP's attention pooling, CLIP's projected class token (both in the space of
-    their texts), DINOv2's class token.
+    their texts), DINOv2's class token, the mean of a ResNet's last feature map.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class HubImageEncoder:
         batch_images: int | None = None,
         **where: Any,
     ) -> None:
-        self.model = _model(model, where)
+        self.model = model_of(model, where)
         self._tower: ImageTower = image_tower(self.model)
         self.layers = checked_layers(layers, self._tower.blocks)
         self.final_norm = final_norm
         default = 4 if self.model.device == "cpu" else 64
-        self.batch_images = _from_one("batch_images", default if batch_images is None else batch_images)
+        self.batch_images = from_one("batch_images", default if batch_images is None else batch_images)
 
     @property
     def kind(self) -> Literal["image"]:
@@ -80,16 +80,8 @@ class HubImageEncoder:
     @property
     def fingerprint(self) -> str:
         """All files of the model and every setting that changes a vector; where the files came from does not."""
-        settings = {
-            "revision": REVISION,
-            "kind": "image",
-            "files": self.model.hashes,
-            "library": self.model.family.library,
-            "precision": self.model.precision,
-            "layers": self.layers,
-            "final_norm": self.final_norm,
-        }
-        return base.fingerprint(self.model.name, settings)
+        settings = {"library": self.model.family.library, "layers": self.layers, "final_norm": self.final_norm}
+        return self.model.fingerprint("image", REVISION, settings)
 
     @property
     def hub_settings(self) -> dict[str, Any]:
@@ -160,8 +152,8 @@ class HubImageEncoder:
     def _pass(self, same: Sequence[tuple[int, Prepared]], results: dict[int, base.Outcome]) -> None:
         passed = self._tower.run([p for _, p in same], [layer for layer, _ in self.layers], self.final_norm)
         factors = [np.float32(factor) for _, factor in self.layers]
-        states = [_array(state) * factor for state, factor in zip(passed.states, factors, strict=True)]
-        pooled = _array(passed.pooled)
+        states = [array(state) * factor for state, factor in zip(passed.states, factors, strict=True)]
+        pooled = array(passed.pooled)
         for row, (index, prepared) in enumerate(same):
             vectors = np.ascontiguousarray(np.concatenate([state[row] for state in states], axis=1))
             rows, columns = prepared.grid

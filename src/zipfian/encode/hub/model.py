@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from zipfian.encode import base
 from zipfian.encode.hub import files
 from zipfian.encode.hub._torch import Precision, checked_device, checked_precision, frozen, module
 from zipfian.encode.hub.family import Family, Library, family_of
@@ -73,6 +74,11 @@ class HubModel:
                 self._hashes = files.hashes(self.folder)
             return self._hashes
 
+    def fingerprint(self, kind: str, revision: int, settings: Mapping[str, Any]) -> str:
+        """Of an encoder: its kind, all files, the precision and `settings`; where the files came from is no part."""
+        known = {"revision": revision, "kind": kind, "files": self.hashes, "precision": self.precision}
+        return base.fingerprint(self.name, {**known, **settings})
+
     @contextmanager
     def running(self, auto_class: str = "AutoModel") -> Iterator[Any]:
         """The network, for one pass of one thread at a time."""
@@ -120,6 +126,10 @@ class HubModel:
             raise InvalidInput(
                 f"{self.folder}: its preprocessor_config.json cannot be used ({_short(error)})"
             ) from error
+
+    def fresh(self, auto_class: str = "AutoModel") -> Any:
+        """The network once more, for its owner alone: one that is trained must not be an encoder's."""
+        return self._load(auto_class)
 
     def _load(self, auto_class: str) -> Any:
         if self.family.library == "open_clip":

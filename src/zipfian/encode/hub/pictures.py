@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.encode.hub._torch import module
+from zipfian.encode.hub.family import CONV_TYPES
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.towers import Passed, chosen_states
 from zipfian.encode.images import Pixels
@@ -49,11 +50,14 @@ class _Processed:
     """Preparation by the model's own image processor."""
 
     def __init__(self, model: HubModel, vision: Any) -> None:
-        self._model = model
+        self._prepare_with(model)
         self.width = int(vision.hidden_size)
         self.blocks = int(vision.num_hidden_layers)
         patch = vision.patch_size
         self._patch = int(patch[0] if isinstance(patch, list | tuple) else patch)
+
+    def _prepare_with(self, model: HubModel) -> None:
+        self._model = model
         self._processor = model.image_processor()
         self._mean = np.asarray(self._processor.image_mean, dtype=np.float64)
         self._std = np.asarray(self._processor.image_std, dtype=np.float64)
@@ -62,7 +66,10 @@ class _Processed:
     def prepare(self, image: Any) -> Prepared:
         values = np.asarray(self._processor(images=image, return_tensors="np")["pixel_values"][0], dtype=np.float32)
         _, height, width = values.shape
-        return Prepared(values, (height // self._patch, width // self._patch))
+        return Prepared(values, self._grid(height, width))
+
+    def _grid(self, height: int, width: int) -> tuple[int, int]:
+        return height // self._patch, width // self._patch
 
     def pixels(self, prepared: Prepared) -> Pixels:
         return _shown(prepared.values.transpose(1, 2, 0), self._mean, self._std)
@@ -150,6 +157,33 @@ class PatchTower(_Processed):
             return Passed([state[:, first:] for state in states], found.last_hidden_state[:, first:], pooled)
 
 
+class ConvTower(_Processed):
+    """ResNet: the cells of the last feature map are the patches (what R-MAC reads), their mean the pooled vector.
+
+    There is one layer to choose, since earlier maps have other widths and grids.
+    """
+
+    def __init__(self, model: HubModel) -> None:
+        config = model.config()
+        self._prepare_with(model)
+        self.width = self.pooled_dim = int(config.hidden_sizes[-1])
+        self.blocks = 1
+        # the stem halves a picture twice, every stage but the first once more
+        self._halvings = len(config.hidden_sizes) + 1 + bool(getattr(config, "downsample_in_first_stage", False))
+        self._count()
+
+    def _grid(self, height: int, width: int) -> tuple[int, int]:
+        for _ in range(self._halvings):
+            height, width = (height + 1) // 2, (width + 1) // 2
+        return height, width
+
+    def run(self, batch: Sequence[Prepared], layers: Sequence[int], normed: bool) -> Passed:
+        with self._model.running() as network:
+            found = network(pixel_values=self._tensor(batch))
+            cells = found.last_hidden_state.flatten(2).transpose(1, 2)
+            return Passed([cells for _ in layers], cells, found.pooler_output.flatten(1))
+
+
 def image_tower(model: HubModel) -> ImageTower:
     """The image network of a model."""
     if "image" not in model.family.kinds:
@@ -160,6 +194,8 @@ def image_tower(model: HubModel) -> ImageTower:
         return OpenClipImageTower(model)
     if model.family.model_type == "siglip2":
         return FlexibleImageTower(model)
+    if model.family.model_type in CONV_TYPES:
+        return ConvTower(model)
     return DualImageTower(model) if model.family.dual else PatchTower(model)
 
 

@@ -14,10 +14,18 @@ from typing import Any, Literal
 import numpy as np
 
 from zipfian.encode import base
+from zipfian.encode.hub._settings import (
+    LongTexts,
+    array,
+    checked_long_texts,
+    checked_overlap,
+    checked_tokens,
+    from_one,
+    model_of,
+)
 from zipfian.encode.hub._torch import module
 from zipfian.encode.hub._windows import Batch, batches, unit
 from zipfian.encode.hub.model import HubModel
-from zipfian.encode.hub.text import DEFAULT_TOKENS, LongTexts, _array, _from_one, _model
 from zipfian.encode.hub.tokenizing import Prefixed
 from zipfian.encode.hub.towers import PlainTower
 from zipfian.encode.plan import Job, jobs_of
@@ -93,7 +101,7 @@ class SpladeEncoder:
         batch_tokens: int | None = None,
         **where: Any,
     ) -> None:
-        self.model = _model(model, where)
+        self.model = model_of(model, where)
         if self.model.family.kinds != ("text",) or not _masked(self.model):
             raise InvalidInput(
                 f"{self.model.name} is no masked language model (architectures: "
@@ -103,19 +111,12 @@ class SpladeEncoder:
         self._tokenizer = Prefixed(self._tower.tokenizer, "")
         self._frame = self._tower.frame(())
         self.n_terms = int(self.model.family.config["vocab_size"])
-        most = self._tower.positions
-        self.max_tokens = min(DEFAULT_TOKENS, most) if max_tokens is None else max_tokens
-        if not 8 <= self.max_tokens <= most:
-            raise InvalidInput(f"max_tokens must be 8 to {most} for this model, not {self.max_tokens}")
-        if long_texts not in ("windows", "cut"):
-            raise InvalidInput(f"long_texts must be 'windows' or 'cut', not {long_texts!r}")
-        self.long_texts: LongTexts = long_texts
+        self.max_tokens = checked_tokens(max_tokens, self._tower.positions)
+        self.long_texts = checked_long_texts(long_texts)
         self._content = self.max_tokens - self._frame.size
-        self.overlap = self.max_tokens // 4 if overlap is None else overlap
-        if not 0 <= self.overlap <= self._content // 2:
-            raise InvalidInput(f"overlap must be 0 to {self._content // 2} (half a window), not {self.overlap}")
+        self.overlap = checked_overlap(self.max_tokens // 4 if overlap is None else overlap, self._content)
         default = 512 if self.model.device == "cpu" else 16_384
-        self.batch_tokens = _from_one("batch_tokens", default if batch_tokens is None else batch_tokens)
+        self.batch_tokens = from_one("batch_tokens", default if batch_tokens is None else batch_tokens)
 
     @property
     def kind(self) -> Literal["text"]:
@@ -136,15 +137,11 @@ class SpladeEncoder:
     def fingerprint(self) -> str:
         """All files of the model and every setting that changes a weight."""
         settings = {
-            "revision": REVISION,
-            "kind": "splade",
-            "files": self.model.hashes,
-            "precision": self.model.precision,
             "max_tokens": self.max_tokens,
             "long_texts": self.long_texts,
             "overlap": self.overlap if self.long_texts == "windows" else None,
         }
-        return base.fingerprint(self.model.name, settings)
+        return self.model.fingerprint("splade", REVISION, settings)
 
     @property
     def hub_settings(self) -> dict[str, Any]:
@@ -227,7 +224,7 @@ class SpladeEncoder:
                 raise InvalidInput(
                     f"{self.model.name}: logits are not finite; the weights or the precision are at fault"
                 )
-            return _array(best.values), best.indices.int().cpu().numpy(), _array(sums)
+            return array(best.values), best.indices.int().cpu().numpy(), array(sums)
 
 
 def _masked(model: HubModel) -> bool:

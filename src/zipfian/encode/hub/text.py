@@ -15,6 +15,15 @@ from typing import Any, Literal
 import numpy as np
 
 from zipfian.encode import base
+from zipfian.encode.hub._settings import (
+    LongTexts,
+    array,
+    checked_long_texts,
+    checked_overlap,
+    checked_tokens,
+    from_one,
+    model_of,
+)
 from zipfian.encode.hub._windows import Batch, Planned, Text, batches, unit
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.sentence import Layout, Pooling, layout_of
@@ -28,10 +37,8 @@ from zipfian.types import Encoded, FloatArray
 REVISION = 1
 """Counted up when the same text may get other vectors."""
 
-DEFAULT_TOKENS = 512
 TOKENIZE_ITEMS = 512
 
-LongTexts = Literal["windows", "cut"]
 Verb = Literal["document", "query"]
 
 PREFIXES = {"nomic_bert": ("search_document: ", "search_query: ")}
@@ -81,7 +88,7 @@ class HubTextEncoder:
         round_to: int | None = None,
         **where: Any,
     ) -> None:
-        self.model = _model(model, where)
+        self.model = model_of(model, where)
         self._tower: TextTower = text_tower(self.model)
         layout = layout_of(self.model.folder)
         self.layers = checked_layers(layers, self._tower.blocks)
@@ -92,26 +99,22 @@ class HubTextEncoder:
         known = PREFIXES.get(self.model.family.model_type, ("", ""))
         self.document_prefix = _first(document_prefix, layout.document_prefix, known[0])
         self.query_prefix = _first(query_prefix, layout.query_prefix, known[1])
-        self.max_tokens = self._checked_tokens(max_tokens)
+        self.max_tokens = checked_tokens(max_tokens, self._tower.positions)
         self._verbs: dict[Verb, tuple[Prefixed, Frame]] = {
             "document": self._verb(self.document_prefix, None),
             "query": self._verb(self.query_prefix, layout.expanded_query),
         }
         self._expanded = layout.expanded_query
-        if long_texts not in ("windows", "cut"):
-            raise InvalidInput(f"long_texts must be 'windows' or 'cut', not {long_texts!r}")
-        self.long_texts: LongTexts = long_texts
+        self.long_texts = checked_long_texts(long_texts)
         room = min(self._content(verb) for verb in self._verbs)
-        self.overlap = min(self.max_tokens // 4, room // 2) if overlap is None else overlap
         if room < 4:
             raise InvalidInput(f"max_tokens {self.max_tokens} leaves {room} tokens for the text beside its prefix")
-        if not 0 <= self.overlap <= room // 2:
-            raise InvalidInput(f"overlap must be 0 to {room // 2} (half a window), not {self.overlap}")
+        self.overlap = checked_overlap(min(self.max_tokens // 4, room // 2) if overlap is None else overlap, room)
         gpu = self.model.device != "cpu"
-        self.batch_tokens = _from_one(
+        self.batch_tokens = from_one(
             "batch_tokens", (32_768 if gpu else 1_024) if batch_tokens is None else batch_tokens
         )
-        self.round_to = _from_one("round_to", (32 if gpu else 1) if round_to is None else round_to)
+        self.round_to = from_one("round_to", (32 if gpu else 1) if round_to is None else round_to)
         if not self._tower.masks:
             self.round_to = 1
 
@@ -136,11 +139,7 @@ class HubTextEncoder:
     def fingerprint(self) -> str:
         """All files of the model and every setting that changes a vector; where the files came from does not."""
         settings = {
-            "revision": REVISION,
-            "kind": "text",
-            "files": self.model.hashes,
             "library": self.model.family.library,
-            "precision": self.model.precision,
             "layers": self.layers,
             "pooling": self.pooling,
             "prefixes": [self.document_prefix, self.query_prefix],
@@ -149,7 +148,7 @@ class HubTextEncoder:
             "long_texts": self.long_texts,
             "overlap": self.overlap if self.long_texts == "windows" else None,
         }
-        return base.fingerprint(self.model.name, settings)
+        return self.model.fingerprint("text", REVISION, settings)
 
     @property
     def hub_settings(self) -> dict[str, Any]:
@@ -195,13 +194,6 @@ class HubTextEncoder:
             pass
 
     # ------------------------------------------------------------------ settings
-
-    def _checked_tokens(self, max_tokens: int | None) -> int:
-        most = self._tower.positions
-        chosen = min(DEFAULT_TOKENS, most) if max_tokens is None else max_tokens
-        if not 8 <= chosen <= most:
-            raise InvalidInput(f"max_tokens must be 8 to {most} for this model, not {chosen}")
-        return chosen
 
     def _verb(self, prefix: str, expanded: int | None) -> tuple[Prefixed, Frame]:
         prefixed = Prefixed(self._tower.tokenizer, prefix)
@@ -255,10 +247,10 @@ class HubTextEncoder:
     def _pass(self, batch: Batch, plan: list[Planned]) -> None:
         """One batch through the network, its results put where they belong."""
         passed = self._tower.run(batch.rows, batch.mask, [layer for layer, _ in self.layers])
-        states = [_array(state) for state in passed.states]
+        states = [array(state) for state in passed.states]
         factors = [factor for _, factor in self.layers]
-        last = _array(passed.last) if self.pooling is not None else np.empty(0, dtype=np.float32)
-        pooled = None if passed.pooled is None else _array(passed.pooled)
+        last = array(passed.last) if self.pooling is not None else np.empty(0, dtype=np.float32)
+        pooled = None if passed.pooled is None else array(passed.pooled)
         if self.projection:
             states = [self._projected(states[0])]
         for row, job in enumerate(batch.jobs):
@@ -296,19 +288,6 @@ class HubTextEncoder:
         return Encoded(vectors, spans, ids, vector)
 
 
-def _array(tensor: Any) -> FloatArray:
-    found: FloatArray = tensor.float().cpu().numpy()
-    return found
-
-
-def _model(model: str | Path | HubModel, where: dict[str, Any]) -> HubModel:
-    if not isinstance(model, HubModel):
-        return HubModel(model, **where)
-    if where:
-        raise InvalidInput(f"{', '.join(sorted(where))}: settings of the HubModel, which was given ready made")
-    return model
-
-
 def _pooling(chosen: Pooling | None, layout: Layout, tower: TextTower) -> Pooling | None:
     if tower.own_pooled is not None:
         if chosen is not None:
@@ -329,9 +308,3 @@ def _projection(wanted: bool, layout: Layout, layers: Sequence[tuple[int, float]
 
 def _first(*choices: str | None) -> str:
     return next(choice for choice in choices if choice is not None)
-
-
-def _from_one(name: str, value: int) -> int:
-    if value < 1:
-        raise InvalidInput(f"{name} must be at least 1, not {value}")
-    return value

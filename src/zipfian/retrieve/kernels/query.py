@@ -23,7 +23,7 @@ from zipfian.retrieve.kernels.exact import exact_topk, score_docs, score_rows
 from zipfian.retrieve.kernels.heaps import drain, offer
 from zipfian.retrieve.kernels.jit import kernel
 from zipfian.retrieve.kernels.sweep import collect
-from zipfian.retrieve.layout import MAX_SUMMED_TERMS, WINDOW
+from zipfian.retrieve.layout import SUMMED_TERMS, WINDOW
 
 
 @kernel
@@ -44,7 +44,7 @@ def scale_query(p: Postings, slots: Any, weight: Any, mult: Any) -> Any:
     total = 0.0
     for j in range(m):
         total += weight[j] * p.top[slots[j]]
-    if m > MAX_SUMMED_TERMS or not 1e-200 < total < 1e300:
+    if m > SUMMED_TERMS or not 1e-200 < total < 1e300:
         return -1, True
     unit = (65535.0 - 260.0 - 2.0 * m) / total
     loose = 0.0
