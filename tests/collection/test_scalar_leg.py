@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from PIL import Image
 
 from tests.toys import DIM, ToyImage, ToyText
+from zipfian.cli import main
 from zipfian.collection import Collection, Leg
 from zipfian.collection import model as model_module
 from zipfian.encode.cache import EncodingCache
-from zipfian.errors import FingerprintMismatch, InvalidInput
+from zipfian.errors import FingerprintMismatch, IndexCorrupt, InvalidInput
 from zipfian.retrieve.scoring import BM25, Dot
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
@@ -65,7 +67,7 @@ def test_the_order_follows_the_pooled_vectors(tmp_path: Path, folder: Path, text
         assert collection.search("dog sun", k=1)[0].id == f"d{int(np.argmax(cosine))}"
 
 
-def test_it_is_found_again_by_fingerprint_and_a_changed_transform_is_refused(
+def test_it_is_found_again_by_fingerprint(
     tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leg = Leg.scalar(folder, encoder=text)
@@ -76,9 +78,83 @@ def test_it_is_found_again_by_fingerprint_and_a_changed_transform_is_refused(
         before = [(h.id, h.score) for h in collection.search("kitten", k=5)]
         assert before
     monkeypatch.setattr(model_module, "_SCALAR", {})
-    ScalarVocabulary.load(folder).with_settings(gamma=2.0).save(folder)
-    with Collection.open(tmp_path / "x.zf") as collection, pytest.raises(FingerprintMismatch, match="was built with"):
+    ScalarVocabulary.load(folder).with_settings(gamma=2.0).save(folder)  # what was fitted later changes nothing here
+    with Collection.open(tmp_path / "x.zf") as collection:
+        assert [(h.id, h.score) for h in collection.search("kitten", k=5)] == before
+
+
+def files_of(path: Path) -> tuple[Path, Path]:
+    (arrays,), (settings,) = path.glob("scalar-*.safetensors"), path.glob("scalar-*.json")
+    return arrays, settings
+
+
+def test_a_collection_carries_its_transform(
+    tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leg = Leg.scalar(folder, encoder=text)
+    with make(tmp_path / "x.zf", leg) as made:
+        before = [(h.id, h.score) for h in made.search("hound", k=5)]
+    shutil.rmtree(folder)
+    (tmp_path / "x.zf").rename(tmp_path / "moved.zf")
+    assert "fitted" not in "".join(p.read_text() for p in (tmp_path / "moved.zf").glob("manifest-*.json"))
+    monkeypatch.setattr(model_module, "_SCALAR", {})
+    with Collection.open(tmp_path / "moved.zf", "w", encodings=False) as moved:
+        assert [(h.id, h.score) for h in moved.search("hound", k=5)] == before
+        moved.add([{"id": "new", "text": "a hound"}])
+        moved.commit()
+        assert "new" in [h.id for h in moved.search("hound", k=5)]
+        assert moved.check().problems == []
+        monkeypatch.setattr(model_module, "_SCALAR", {})
+        with make(tmp_path / "copy.zf", moved.legs["scalar"]) as copy:
+            assert [p.read_bytes() for p in files_of(tmp_path / "copy.zf")] == [
+                p.read_bytes() for p in files_of(tmp_path / "moved.zf")
+            ]
+            assert copy.legs == moved.legs
+
+
+def test_a_leg_added_later_brings_its_transform_along(
+    tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Collection.create(tmp_path / "y.zf", encodings=False) as later:
+        later.add({"id": f"d{i}", "text": t} for i, t in enumerate(TEXTS))
+        later.commit()
+        later.add_leg("scalar", Leg.scalar(folder, encoder=text))
+        later.rollback()
+        assert "scalar" not in later.legs
+        later.add_leg("scalar", Leg.scalar(folder, encoder=text))
+        later.commit()
+    shutil.rmtree(folder)
+    monkeypatch.setattr(model_module, "_SCALAR", {})
+    with Collection.open(tmp_path / "y.zf") as again:
+        assert again.search("dog", leg="scalar")
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut", "changed", "other"])
+def test_a_damaged_transform_is_refused(
+    tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    make(tmp_path / "x.zf", Leg.scalar(folder, encoder=text)).close()
+    monkeypatch.setattr(model_module, "_SCALAR", {})
+    arrays, settings = files_of(tmp_path / "x.zf")
+    if damage == "gone":
+        settings.unlink()
+    elif damage == "cut":
+        arrays.write_bytes(arrays.read_bytes()[:-20])
+    elif damage == "changed":
+        data = bytearray(arrays.read_bytes())
+        data[-3] ^= 1
+        arrays.write_bytes(bytes(data))
+    else:
+        for name, data in zip((arrays, settings), ScalarVocabulary.load(folder).with_settings(gamma=2.0).to_bytes(),
+                              strict=True):  # fmt: skip
+            name.write_bytes(data)
+    expected = FingerprintMismatch if damage == "other" else IndexCorrupt
+    with Collection.open(tmp_path / "x.zf") as collection, pytest.raises(expected, match=r"transform|was built with"):
         collection.search("kitten")
+    with Collection.open(tmp_path / "x.zf") as collection:
+        ((file, _),) = collection.check().problems
+        assert file == arrays.name
+    assert main(["check", str(tmp_path / "x.zf")]) == 1
 
 
 def test_a_dense_leg_and_a_scalar_leg_share_one_pass_and_one_entry(tmp_path: Path, folder: Path, text: ToyText) -> None:

@@ -35,7 +35,7 @@ def fused(method: Method, seed: int = 0) -> tuple[Fused, dict[int, dict[str, Exp
     for name, scores, matching in (("words", words, words > 0), ("dense", dense, dense > -2)):
         docs = np.flatnonzero(matching)
         docs = docs[np.lexsort((docs, -scores[docs]))][:12]
-        legs.append(LegList(name, docs, scores[docs], 30, coverage=0.4 if name == "words" else None))
+        legs.append(LegList(name, docs, scores[docs], 30, coverage=0.95 if name == "words" else None))
     found = method.fuse(gather(legs, lambda i, d: (words, dense)[i][d]))
     trees = {
         d: {
@@ -74,7 +74,7 @@ def test_a_leg_shows_raw_mean_deviation_and_weight() -> None:
     node = explain_fused(found, doc, trees[doc]).parts[0]
     d = node.details
     assert node.value == pytest.approx(d["weight"] * (d["raw"] - d["mean"]) / d["deviation"])
-    assert d["weight"] == pytest.approx(0.25 + 0.75 * 0.4)
+    assert d["weight"] == pytest.approx(0.95**8)
     assert d["rank"] == (int(found.ranks[0, 0]) or None) and d["N"] == 30
     term = node.parts[0]
     assert term.value == pytest.approx(term.details["raw"] * d["weight"] / d["deviation"])

@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pytest
 
+from zipfian import limits
 from zipfian.errors import InvalidInput
 from zipfian.explain import patches
 
@@ -88,7 +89,7 @@ def test_a_patch_of_a_picture_smaller_than_its_grid() -> None:
 
 def test_large_pictures_are_shrunk_and_written_as_png() -> None:
     image = patches.load(np.zeros((30, 3_000, 3), np.uint8))
-    assert image.size[0] == patches.MAX_SIDE
+    assert image.size[0] == limits.MAX_DRAWN_SIDE
     assert patches.load(np.zeros((10, 20, 3), np.uint8), at_least=200).size == (200, 100)
     assert patches.load(np.zeros((10, 20, 3), np.uint8)).size == (20, 10)
     data = patches.png(image)

@@ -13,7 +13,8 @@ from tests.equality.compare import FORMULAS
 from tests.equality.texts import paragraphs
 from zipfian.collection import Leg
 from zipfian.errors import InvalidInput
-from zipfian.explain.terms import MAX_EVIDENCE, describe
+from zipfian.explain.terms import describe
+from zipfian.limits import MAX_EVIDENCE
 from zipfian.types import Explanation
 from zipfian.vocabulary import Pruning, Words
 

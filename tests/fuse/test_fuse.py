@@ -174,19 +174,33 @@ def test_a_document_without_a_vector_counts_as_the_last() -> None:
 
 
 def test_adaptive_weights_follow_the_query() -> None:
-    def weights(coverage: float | None, words: list[float]) -> list[float]:
+    def weights(coverage: float | None, words: list[float], asked: int = 3, size: float | None = 100.0) -> list[float]:
         rows = [
-            LegList("words", np.arange(len(words)), np.array(words), 50, coverage=coverage),
-            LegList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, kind="dense"),
+            LegList("words", np.arange(len(words)), np.array(words), 50, coverage=coverage, query_words=asked),
+            LegList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, kind="dense", mean_words=size),
             LegList("latent", np.arange(2), np.array([5.0, 1.0]), 50),
         ]
         return Adaptive().fuse(gather(rows, lambda i, d: np.zeros(len(d)))).weights.tolist()
 
-    assert weights(1.0, [3.0]) == [1.0, 0.5, 1.0]
-    assert weights(0.0, [3.0]) == [0.25, 0.5, 1.0]
+    assert weights(1.0, [3.0]) == pytest.approx([1.0, 0.6, 1.0])
+    assert weights(0.0, [3.0]) == pytest.approx([0.0, 1.35, 1.0])
+    assert weights(0.5, [3.0], asked=10) == pytest.approx([1.0, 0.6, 1.0])  # five words' worth are enough
+    assert weights(0.9, [3.0])[0] == pytest.approx(0.9**8)
+    assert weights(0.9, [3.0], asked=5) == weights(0.9, [3.0], asked=3)
+    assert weights(0.0, [3.0], size=None) == pytest.approx([0.0, 0.5, 1.0])  # vectors of pictures know no words
     assert weights(None, [3.0]) == [1.0, 0.5, 1.0]
-    assert weights(0.5, []) == [0.0, 0.5, 1.0]  # found nothing
-    assert weights(0.5, [1.0] * 50) == [0.0, 0.5, 1.0]  # found everything alike
+    assert weights(1.0, []) == pytest.approx([0.0, 0.6, 1.0])  # found nothing
+    assert weights(1.0, [1.0] * 50) == pytest.approx([0.0, 0.6, 1.0])  # found everything alike
+
+
+def test_words_nobody_trusts_are_better_than_nothing() -> None:
+    legs = [
+        LegList("words", np.array([4, 2]), np.array([8.0, 1.0]), 9, coverage=0.0),
+        LegList("dense", np.array([], np.int64), np.array([]), 0),
+    ]
+    fused = Adaptive().fuse(gather(legs, lambda i, d: np.full(len(d), np.nan)))
+    assert fused.docs.tolist() == [4, 2]
+    assert fused.weights.tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(

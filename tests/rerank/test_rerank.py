@@ -183,7 +183,7 @@ def test_adaptive_k_does_not_see_unit_or_zero_point(
     chooser = AdaptiveK()
     one, two = chooser.choose(scores, k, rarity), chooser.choose(scores * unit + zero, k, rarity)
     assert abs(one.K - two.K) <= 10  # a step, where rounding falls on the other side
-    assert one.K == 0 or max(20, k) <= one.K <= max(200, k)
+    assert one.K == 0 or max(chooser.least, k) <= one.K <= max(chooser.most, k)
 
 
 def test_presets_are_frozen_and_keep_their_promise() -> None:

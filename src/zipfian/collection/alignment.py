@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zipfian.collection.model import Model, sae_model
 from zipfian.encode.base import Encoder
 from zipfian.encode.registry import EncoderSpec, register
+from zipfian.encode.registry import find as find_encoder
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import FingerprintMismatch, InvalidInput
 from zipfian.types import FloatArray, Terms, Token
@@ -119,23 +120,36 @@ def analyser() -> Words:
 
 def make_alignment(name: Any, kind: Literal["aligned", "translated"], encoders: Mapping[str, Any]) -> Alignment:
     """From what a caller may write; `encoders` may hold other text and image encoders than the default ones."""
-    from zipfian.vocabulary.aligned import DEFAULT, AlignedHeads, TranslationTable
+    from zipfian.vocabulary.aligned import DEFAULT, AlignedHeads, TranslationTable, find
 
     chosen = str(DEFAULT if name is None else name)
+    folder = find(chosen)
+    if folder.name != chosen:  # a folder of the user's: found again from wherever the collection is opened
+        chosen = str(folder.resolve())
     made: AlignedHeads | TranslationTable = (
         AlignedHeads.load(chosen) if kind == "aligned" else TranslationTable.load(chosen)
     )
-    text: Encoder[Any] = encoders.get("text") or TextEncoder()
-    vocabulary = made.settings.get("terms", {}).get("vocabulary")
+    text: Encoder[Any] = encoders.get("text") or _trained_on(made.settings, "text") or TextEncoder()
+    image: Encoder[Any] | None = encoders.get("image") or _trained_on(made.settings, "image")
+    vocabulary = encoders.get("vocabulary") or made.settings.get("terms", {}).get("vocabulary")
     if vocabulary is None:
-        raise InvalidInput(f"the alignment {chosen} does not say which visual words it uses: get its folder again")
-    picture, loaded = sae_model("image", encoders.get("vocabulary") or vocabulary, encoders.get("image"), {})
+        if isinstance(made, TranslationTable) or made.uses_terms or image is None:
+            raise InvalidInput(f"the alignment {chosen} does not say which visual words it uses: get its folder again")
+        picture, words = Model(register(image)), None
+    else:
+        picture, loaded = sae_model("image", vocabulary, image, {})
+        words = loaded.fingerprint
     if isinstance(made, AlignedHeads):
         made.check_encoders(text=text.fingerprint, image=picture.encoder.fingerprint)
     known = made.settings.get("terms", {}).get("fingerprint")
-    if known is not None and known != loaded.fingerprint:
+    if known is not None and words is not None and known != words:
         raise FingerprintMismatch(
-            f"the alignment {chosen} was trained on the visual words {known}, this installation has "
-            f"{loaded.fingerprint}"
+            f"the alignment {chosen} was trained on the visual words {known}, this installation has {words}"
         )
     return Alignment(chosen, made.fingerprint, register(text), picture)
+
+
+def _trained_on(settings: Mapping[str, Any], what: Source) -> Encoder[Any] | None:
+    """The encoder that heads were trained on, made again where their folder says how; None: it does not say."""
+    spec = settings.get("encoders", {}).get(what, {}).get("spec")
+    return None if spec is None else find_encoder(EncoderSpec.from_json(spec))

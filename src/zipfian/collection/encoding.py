@@ -28,13 +28,14 @@ POOLED = "pooled"
 
 Problem = ZipfianError | OSError
 Arrays = Mapping[str, Array]
+Maker = Callable[[Encoded], Arrays]
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """One leg that reads an encoder: which arrays it needs of an item, and what it makes of them."""
 
-    makers: Mapping[str, Callable[[Encoded], Arrays]]
+    makers: Mapping[str, Maker]
     """By the name that the arrays have in the cache."""
     give: Callable[[Item, Mapping[str, Arrays]], None]
 
@@ -84,50 +85,58 @@ class Encoding:
     def _group(
         self, encoder: Encoder[Any], readers: list[_Reader], contents: Sequence[Any]
     ) -> Iterator[dict[str, Arrays] | Problem]:
-        """The arrays of each content by form, in order: from the cache, or made now."""
-        made: dict[int, dict[str, Arrays] | Problem] = {}
-        hashes: dict[int, str] = {}
-        for i, content in enumerate(contents):
-            try:
-                hashes[i] = content_hash(content, encoder.kind)
-            except (ZipfianError, OSError) as error:
-                made[i] = error
-                continue
-            known = self._known(encoder, readers, hashes[i])
-            if known is not None:
-                made[i] = known
-        missing = [i for i in range(len(contents)) if i not in made]
-        outcomes = encoder.try_documents([contents[i] for i in missing]) if missing else []
-
         makers = {form: make for reader in readers for form, make in reader.makers.items()}
+        return arrays_of(encoder, makers, contents, self._cache)
 
-        def read(job: tuple[int, Any]) -> tuple[int, dict[str, Arrays] | Problem]:
-            i, outcome = job
-            if not isinstance(outcome, Encoded):
-                return i, outcome
-            try:
-                return i, {form: make(outcome) for form, make in makers.items()}
-            except ZipfianError as error:
-                return i, error
 
-        threads = getattr(encoder, "threads", 1)
-        for i, result in side_by_side(read, list(zip(missing, outcomes, strict=True)), threads):
-            made[i] = result
-            if self._cache is not None and isinstance(result, dict):
-                for form, arrays in result.items():
-                    self._cache.put(f"{encoder.fingerprint}\n{form}", hashes[i], arrays)
-        return (made[i] for i in range(len(contents)))
+def arrays_of(
+    encoder: Encoder[Any], makers: Mapping[str, Maker], contents: Sequence[Any], cache: EncodingCache | None
+) -> Iterator[dict[str, Arrays] | Problem]:
+    """The arrays of each content by form, in order: from the cache, or made now and kept there."""
+    made: dict[int, dict[str, Arrays] | Problem] = {}
+    hashes: dict[int, str] = {}
+    for i, content in enumerate(contents):
+        try:
+            hashes[i] = content_hash(content, encoder.kind)
+        except (ZipfianError, OSError) as error:
+            made[i] = error
+            continue
+        known = _known(encoder, makers, hashes[i], cache)
+        if known is not None:
+            made[i] = known
+    missing = [i for i in range(len(contents)) if i not in made]
+    outcomes = encoder.try_documents([contents[i] for i in missing]) if missing else []
 
-    def _known(self, encoder: Encoder[Any], readers: list[_Reader], content: str) -> dict[str, Arrays] | None:
-        if self._cache is None:
+    def read(job: tuple[int, Any]) -> tuple[int, dict[str, Arrays] | Problem]:
+        i, outcome = job
+        if not isinstance(outcome, Encoded):
+            return i, outcome
+        try:
+            return i, {form: make(outcome) for form, make in makers.items()}
+        except ZipfianError as error:
+            return i, error
+
+    threads = getattr(encoder, "threads", 1)
+    for i, result in side_by_side(read, list(zip(missing, outcomes, strict=True)), threads):
+        made[i] = result
+        if cache is not None and isinstance(result, dict):
+            for form, arrays in result.items():
+                cache.put(f"{encoder.fingerprint}\n{form}", hashes[i], arrays)
+    return (made[i] for i in range(len(contents)))
+
+
+def _known(
+    encoder: Encoder[Any], makers: Mapping[str, Maker], content: str, cache: EncodingCache | None
+) -> dict[str, Arrays] | None:
+    if cache is None:
+        return None
+    found: dict[str, Arrays] = {}
+    for form in makers:
+        arrays = cache.get(f"{encoder.fingerprint}\n{form}", content)
+        if arrays is None:
             return None
-        found: dict[str, Arrays] = {}
-        for form in {form for reader in readers for form in reader.makers}:
-            arrays = self._cache.get(f"{encoder.fingerprint}\n{form}", content)
-            if arrays is None:
-                return None
-            found[form] = arrays
-        return found
+        found[form] = arrays
+    return found
 
 
 def _give(item: Item, readers: list[_Reader], arrays: Mapping[str, Arrays]) -> Problem | None:
@@ -154,7 +163,7 @@ def _reader(name: str, leg: Leg) -> _Reader:
         def keep(item: Item, arrays: Mapping[str, Arrays]) -> None:
             item.vectors[vector] = unit(arrays[POOLED][POOLED])
 
-        return _Reader({POOLED: _pooled}, keep)
+        return _Reader({POOLED: pooled_arrays}, keep)
     vocabulary = model.load_reader()
     form = vocabulary.compact_form
     return _Reader(
@@ -170,8 +179,8 @@ def _aligned_reader(name: str, align: Alignment, model: Model) -> _Reader:
         def keep_text(item: Item, arrays: Mapping[str, Arrays]) -> None:
             item.vectors[name] = align.text_vector(arrays[POOLED][POOLED], item.text or "")
 
-        return _Reader({POOLED: _pooled}, keep_text)
-    makers: dict[str, Callable[[Encoded], Arrays]] = {POOLED: _pooled}
+        return _Reader({POOLED: pooled_arrays}, keep_text)
+    makers: dict[str, Maker] = {POOLED: pooled_arrays}
     vocabulary = align.picture.load_vocabulary() if align.heads().uses_terms else None
     if vocabulary is not None:
         makers[vocabulary.compact_form] = vocabulary.compact
@@ -183,7 +192,8 @@ def _aligned_reader(name: str, align: Alignment, model: Model) -> _Reader:
     return _Reader(makers, keep_picture)
 
 
-def _pooled(encoded: Encoded) -> Arrays:
+def pooled_arrays(encoded: Encoded) -> Arrays:
+    """The pooled vector alone, as the cache keeps it."""
     return {POOLED: encoded.pooled}
 
 

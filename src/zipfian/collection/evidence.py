@@ -45,7 +45,7 @@ def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mappi
     if any(abs(now.get(term, 0) / leg.scale - weight) > 1.5 / leg.scale for term, weight in stored.items()):
         return {}, CHANGED.format(what="picture" if leg.source == "image" else "text")
     fired = vocabulary.evidence(encoded, [int(t) for t in wanted])
-    return {term: _shown(encoded, rows, document.text) for term, rows in fired.items()}, ""
+    return {term: shown(encoded, rows, document.text) for term, rows in fired.items()}, ""
 
 
 def query_words(leg: Leg, question: Question, wanted: Collection[Term]) -> Mapping[Term, list[str]]:
@@ -89,7 +89,8 @@ def _translated(align: Alignment, text: str, wanted: Collection[Term]) -> Places
     return found
 
 
-def _shown(encoded: Encoded, rows: list[tuple[int, float]], text: str | None) -> list[Mapping[str, Any]]:
+def shown(encoded: Encoded, rows: list[tuple[int, float]], text: str | None) -> list[Mapping[str, Any]]:
+    """Places of some tokens, strongest first: words around the pieces of a text, or cells of a picture's grid."""
     out: dict[Any, dict[str, Any]] = {}
     for token, strength in rows:
         first, second = encoded.places[token].tolist()

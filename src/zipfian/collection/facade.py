@@ -22,6 +22,7 @@ from zipfian.collection.results import Document, Hit, Results
 from zipfian.collection.settings import Settings
 from zipfian.collection.shortlists import Shortlists
 from zipfian.collection.store import Existing, Skipped, Store
+from zipfian.collection.transforms import finder, keep, problems
 from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
@@ -32,6 +33,7 @@ from zipfian.index.check import CheckReport, check
 from zipfian.index.commit import Writer
 from zipfian.index.directory import FSDirectory
 from zipfian.index.snapshot import Snapshot
+from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.retrieve.scoring import Scoring
 from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
@@ -79,7 +81,7 @@ class Collection:
         self._closed = False
         # kept beside the view, not in it: what refers to itself would keep a snapshot's files from being removed
         self._current: tuple[View, Shortlists[Any]] = (self._look(generation), Shortlists())
-        settings = Settings.from_json(self._view.snapshot.settings, str(directory))
+        settings = Settings.from_json(self._view.snapshot.settings, str(directory)).finding(finder(directory))
         self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
 
     @classmethod
@@ -122,6 +124,11 @@ class Collection:
         _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
         directory = _directory(path)
         writer = Writer(directory, create=True, settings=chosen.to_json())
+        try:
+            keep(directory, chosen.legs)
+        except BaseException:
+            writer.close()
+            raise
         return cls._make(directory, writer, None, None, memory_bytes, cache_bytes, _encodings(encodings))
 
     @classmethod
@@ -171,8 +178,8 @@ class Collection:
 
     def _look(self, generation: int | None = None) -> View:
         snapshot = Snapshot.open(self._directory, generation)
-        settings = Settings.from_json(snapshot.settings, str(self._directory)).with_scoring(self._scoring)
-        return View(snapshot, settings, self._cache_bytes)
+        settings = Settings.from_json(snapshot.settings, str(self._directory)).finding(finder(self._directory))
+        return View(snapshot, settings.with_scoring(self._scoring), self._cache_bytes)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -249,7 +256,7 @@ class Collection:
         preset: str | None = None,
         scoring: Scoring | None = None,
         query: QueryMode | None = None,
-        K: int | None = None,
+        K: int | AdaptiveK | None = None,
         ann: str | None = None,
         exact_match_bonus: float = 0.0,
     ) -> Results:
@@ -272,7 +279,8 @@ class Collection:
             Search this leg alone.
         method
             `hybrid` (the default), `rrf`, `linear`, `fusion` (0.8 dense cosine + 0.2 TF-IDF), `two-stage`, `tfidf`,
-            `latent-table`, or a fusion such as `fuse.Linear({"words": 1.0, "latent": 2.0})`.
+            `late` (the first K encoded again and compared token by token), `latent-table`, or a fusion such as
+            `fuse.Linear({"words": 1.0, "latent": 2.0})`.
         preset
             `latency-first` (no neural network for a text query), `balanced` or `accuracy-first`.
         scoring
@@ -280,7 +288,7 @@ class Collection:
         query
             How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network.
         K
-            Candidates to rerank, where the method reranks.
+            Candidates to rerank, where the method reranks; or `rerank.AdaptiveK(...)`, which chooses by the query.
         ann
             A FAISS index (extra `faiss`) that proposes candidates of dense legs: `hnsw`, `ivf-flat`, `ivf-pq`, `opq16`,
             `opq64`, `flat`; they are scored exactly. By default the vectors are scanned, which misses nothing.
@@ -289,7 +297,7 @@ class Collection:
         """
         check_k(k)
         searching.check_bonus(exact_match_bonus)
-        self._reading()
+        self.view()
         (view, shortlists), question = self._current, Question.of(asked, image, query)
         plan = make_plan(
             view.settings,
@@ -309,7 +317,7 @@ class Collection:
         scoring: Scoring | None = None, *, image: ImageSource | None = None, query: QueryMode | None = None,
     ) -> npt.NDArray[np.float64]:  # fmt: skip
         """Exact scores of given documents in one leg; 0.0 without a shared term, NaN where `where` excludes one."""
-        view = self._reading()
+        view = self.view()
         if isinstance(ids, str):
             raise InvalidInput("score takes a sequence of ids; put a single id into a list")
         prepared = leg_query(view, leg, Question.of(asked, image, query), scoring)
@@ -326,7 +334,7 @@ class Collection:
         query: QueryMode | None = None,
     ) -> Explanation:  # fmt: skip
         """Why a document scores what it scores for a query, found or not: a tree whose parts sum to the score."""
-        view, question = self._reading(), Question.of(asked, image, query)
+        view, question = self.view(), Question.of(asked, image, query)
         plan = make_plan(view.settings, question, leg=leg, method=method, preset_name=preset, scoring=scoring)
         return searching.explain_id(view, question, plan, id)
 
@@ -340,44 +348,53 @@ class Collection:
 
     def get(self, id: str) -> Document | None:
         """The stored document, or None."""
-        view = self._reading()
+        view = self.view()
         number = int(view.find([check_id(id)])[0])
         return None if number < 0 else view.document(number)
 
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
         """A document's pooled vector, or None."""
-        view = self._reading()
+        view = self.view()
         return view.vector(view.number(id), name)
 
     def ids(self) -> Iterator[str]:
         """All ids, in document order (that of the last upsert)."""
-        return self._reading().ids()
+        return self.view().ids()
 
     def __len__(self) -> int:
-        return len(self._reading())
+        return len(self.view())
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and bool(self._reading().find([id])[0] >= 0)
+        return isinstance(id, str) and bool(self.view().find([id])[0] >= 0)
 
     @property
     def generation(self) -> int:
         """Number of the commit that searches see."""
-        return self._reading().generation
+        return self.view().generation
 
     @property
     def user(self) -> Mapping[str, Any]:
         """What was attached to that commit."""
-        return self._reading().snapshot.user
+        return self.view().snapshot.user
 
     @property
     def fields(self) -> Mapping[str, str]:
         """Metadata fields and their types."""
-        return dict(self._reading().settings.fields)
+        return dict(self.view().settings.fields)
 
     @property
     def legs(self) -> Mapping[str, Leg]:
         """The legs and their settings."""
-        return dict(self._reading().settings.legs)
+        return dict(self.view().settings.legs)
+
+    def view(self) -> View:
+        """The snapshot that searches see now: its legs' searchers, document numbers and stored vectors.
+
+        For measuring and inspecting. It stays as it is whatever is committed later; document numbers are its own.
+        """
+        if self._closed:
+            raise InvalidInput("this collection is closed; open it again")
+        return self._view
 
     def refresh(self) -> int:
         """See the newest commit; returns its generation. A writer's own commits are seen at once.
@@ -385,7 +402,7 @@ class Collection:
         Without a newer commit everything stays as it is, decoded lists included.
         """
         with self._lock:
-            self._reading()
+            self.view()
             newest = self._look()
             if newest.generation != self._view.generation:
                 self._current = (newest, Shortlists())
@@ -395,12 +412,13 @@ class Collection:
         """Documents, segments, and for each leg terms, postings, mean length and bytes on disk."""
         from zipfian.collection.stats import collect
 
-        return collect(self._reading())
+        return collect(self.view())
 
     def check(self) -> CheckReport:
         """Read every byte of every kept commit and compare what must agree."""
-        self._reading()
-        return check(self._directory)
+        report = check(self._directory)
+        report.problems += problems(self._directory, self.legs)
+        return report
 
     def close(self) -> None:
         """Give the write lock back; uncommitted changes are forgotten. Results already returned stay usable."""
@@ -421,7 +439,7 @@ class Collection:
         return f"<Collection {str(self._directory)!r}: {state}>"
 
     def _writing(self) -> Store:
-        self._reading()
+        self.view()
         if self._store is None:
             raise ReadOnly("this collection is open for reading: Collection.open(path, mode='w')")
         if self._store.writer.closed:
@@ -431,11 +449,6 @@ class Collection:
     @property
     def _view(self) -> View:
         return self._current[0]
-
-    def _reading(self) -> View:
-        if self._closed:
-            raise InvalidInput("this collection is closed; open it again")
-        return self._view
 
 
 def _engine(path: Any, settings: Mapping[str, Any]) -> Any:

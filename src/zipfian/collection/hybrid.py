@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from zipfian.collection.legquery import DenseQuery, LegQuery, Mask, leg_query
+from zipfian.collection.late import LateQuery
+from zipfian.collection.legquery import LegQuery, MakeQuery, VectorQuery, leg_query
 from zipfian.collection.outcome import FirstStage, Ints, Outcome
-from zipfian.collection.plan import Plan
+from zipfian.collection.plan import LATE, Plan
+from zipfian.collection.protocol import ReadSide
 from zipfian.collection.question import Question
-from zipfian.collection.view import View
 from zipfian.errors import InvalidInput
 from zipfian.explain.fusion import explain_fused, explain_reranked
 from zipfian.fuse.candidates import Candidates, LegList, gather
@@ -25,51 +27,69 @@ BONUS_DEPTH = 100
 
 
 class Run:
-    """One question on one snapshot under one plan."""
+    """One question on one snapshot under one plan; `make` asks a leg of the engine that holds the snapshot."""
 
-    def __init__(self, view: View, question: Question, plan: Plan) -> None:
+    def __init__(self, view: ReadSide, question: Question, plan: Plan, make: MakeQuery = leg_query) -> None:
         self.view = view
         self.plan = plan
         self.question = question.asked_by(plan.query)
         self.queries: dict[str, LegQuery] = {
-            name: leg_query(view, name, self.question, plan.scoring.get(name), plan.ann) for name in plan.legs
+            name: make(view, name, self.question, plan.scoring.get(name), plan.ann) for name in plan.legs
         }
-        self.judge = self._vectors(plan.judge)
-        self.captions = self._vectors(plan.captions)
+        self.judge = self._vectors(plan.judge, make)
+        self.captions = self._vectors(plan.captions, make)
 
-    def _vectors(self, name: str | None) -> DenseQuery | None:
+    def _vectors(self, name: str | None, make: MakeQuery) -> VectorQuery | None:
         if name is None:
             return None
-        found = self.queries.get(name) or leg_query(self.view, name, self.question)
-        if not isinstance(found, DenseQuery):
+        found = self.queries.get(name) or make(self.view, name, self.question, None, None)
+        if not isinstance(found, VectorQuery):
             raise InvalidInput(f"leg {name!r} cannot rerank: it is no leg of vectors")
         return found
+
+    @cached_property
+    def late(self) -> LateQuery | None:
+        """The tokens that rerank, where the plan wants them."""
+        return None if self.plan.late is None else LateQuery(self.view, self.plan.late, self.question)
 
     def settings(self) -> dict[str, Any]:
         """How each leg was asked; flat where there is only one."""
         each = {name: query.settings() for name, query in self.queries.items()}
         return next(iter(each.values())) if len(each) == 1 else {"legs": each}
 
-    def search(self, k: int, mask: Mask | None, bonus: float = 0.0) -> Outcome:
-        """The k best documents; `bonus` is added where a stored text is the query itself."""
+    def search(self, k: int, mask: Any, bonus: float = 0.0) -> Outcome:
+        """The k best documents; `bonus` is added where a stored text is the query itself.
+
+        `mask` is what the engine made of a filter, for its own legs.
+        """
         if bonus:
             return self._with_bonus(self._search(max(k, BONUS_DEPTH), mask), k, bonus)
         return self._search(k, mask)
 
-    def _search(self, k: int, mask: Mask | None) -> Outcome:
-        first = self._first(max(k, self.plan.K) if self.judge is not None else k, mask)
+    def _search(self, k: int, mask: Any) -> Outcome:
+        first = self._first(max(k, self.plan.K) if self.plan.reranks else k, mask)
+        if self.late is not None and len(first.docs):
+            reranked = self.late.rerank(first, self.plan.K)
+            return Outcome(reranked.docs[:k], reranked.scores[:k], first, reranked, LATE)
         if self.judge is None:
             return Outcome(first.docs[:k], first.scores[:k], first)
         depth, choice = self.plan.K, None
         if self.plan.adaptive_k is not None:
-            choice = self.plan.adaptive_k.choose(first.scores, k)
+            choice = self.plan.adaptive_k.choose(first.scores, k, self.rarity(first))
             depth = choice.K
         if depth == 0:
             return Outcome(first.docs[:k], first.scores[:k], first, choice=choice)
         reranked = self._refine(self.judge, first, depth)
         return Outcome(reranked.docs[:k], reranked.scores[:k], first, reranked, self.judge.name, choice)
 
-    def _refine(self, judge: DenseQuery, first: FirstStage, depth: int) -> Reranked:
+    def rarity(self, first: FirstStage) -> float | None:
+        """How much of the query's words, rare ones first, the best document has; None where no words were asked."""
+        for column, name in zip(first.raw.T, first.legs, strict=True):
+            if self.queries[name].leg.kind == "words":
+                return self.queries[name].coverage(float(np.nanmax(column, initial=0.0)))
+        return None
+
+    def _refine(self, judge: VectorQuery, first: FirstStage, depth: int) -> Reranked:
         chosen = first.docs[:depth]
         cosines = judge.score(chosen)
         if self.plan.variant is None:
@@ -78,7 +98,7 @@ class Run:
         context = context_coherence(judge.vectors(chosen))
         return rerank_training_free(first.docs, first.scores, cosines, text, context, variant=self.plan.variant)
 
-    def _first(self, k: int, mask: Mask | None) -> FirstStage:
+    def _first(self, k: int, mask: Any) -> FirstStage:
         if self.plan.fusion is None:
             (name,) = self.plan.legs
             docs, scores = self.queries[name].search(k, mask)
@@ -87,13 +107,15 @@ class Run:
         fused = self.plan.fusion.fuse(self._candidates(self.plan.fusion.depth(k), mask)).top(k)
         return FirstStage(fused.docs, fused.scores, fused.legs, fused.raw, fused.ranks, fused)
 
-    def _candidates(self, depth: int, mask: Mask | None, also: Ints | None = None) -> Candidates:
+    def _candidates(self, depth: int, mask: Any, also: Ints | None = None) -> Candidates:
         lists, queries = [], list(self.queries.values())
         for query in queries:
             docs, scores = query.search(depth, mask)
             covered = query.coverage(float(scores[0]) if len(scores) else 0.0)
             size = self.view.mean_words if query.leg.kind == "dense" and query.leg.source == "text" else None
-            lists.append(LegList(query.name, docs, scores, query.n_scored(mask), query.leg.kind, covered, size))
+            lists.append(
+                LegList(query.name, docs, scores, query.n_scored(mask), query.leg.kind, covered, size, query.n_asked)
+            )
         return gather(lists, lambda i, docs: queries[i].score(docs), also)
 
     def _with_bonus(self, outcome: Outcome, k: int, bonus: float) -> Outcome:
@@ -108,7 +130,8 @@ class Run:
         """Why one of the outcome's documents has its score."""
         tree = self._first_tree(outcome.first, number)
         if outcome.reranked is not None:
-            tree = explain_reranked(outcome.reranked, number, tree)
+            explain = explain_reranked if self.late is None else self.late.explain
+            tree = explain(outcome.reranked, number, tree)
         if number in outcome.exact:
             bonus = outcome.exact[number]
             parts = (tree, Explanation(bonus, "its text is the query itself"))
@@ -117,7 +140,7 @@ class Run:
 
     def explain_any(self, number: int) -> Explanation:
         """Why any document has the score it has, found or not; one that would not be reranked keeps its first score."""
-        if self.plan.fusion is not None or self.judge is not None:
+        if self.plan.fusion is not None or self.plan.reranks:
             outcome = self.search(max(1, self.plan.K), None)
             if number in outcome.docs:
                 return self.explain(outcome, number)

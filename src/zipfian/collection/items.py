@@ -18,8 +18,8 @@ from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index.lengths import posting_lengths
 from zipfian.index.metadata import FieldType, check_metadata, encode_metadata
 from zipfian.types import Terms
-from zipfian.vocabulary import prune_terms, to_fixed
-from zipfian.vocabulary.quantise import check_weights
+from zipfian.vocabulary import prune_terms
+from zipfian.vocabulary.quantise import check_weights, fixed_steps
 
 KEYS = ("id", "text", "image", "terms", "vector", "metadata")
 
@@ -149,9 +149,11 @@ def check_terms(value: Any, n_terms: int) -> Terms:
         raise InvalidInput(f"term ids must be whole numbers, not {ids.dtype}")
     if len(ids) > limits.MAX_DOCUMENT_TERMS:
         raise LimitExceeded(f"{len(ids)} terms, the limit is {limits.MAX_DOCUMENT_TERMS}")
-    if int(ids.min()) < 0 or int(ids.max()) >= n_terms:
-        raise InvalidInput(f"term ids must lie in 0 .. {n_terms - 1}; found {int(ids.min())} .. {int(ids.max())}")
-    if np.any(ids[1:] <= ids[:-1]):
+    ascending = bool((ids[1:] > ids[:-1]).all())
+    low, high = (int(ids[0]), int(ids[-1])) if ascending else (int(ids.min()), int(ids.max()))
+    if low < 0 or high >= n_terms:
+        raise InvalidInput(f"term ids must lie in 0 .. {n_terms - 1}; found {low} .. {high}")
+    if not ascending:
         raise InvalidInput("term ids must ascend without duplicates")
     check_weights(weights)
     stored = weights.astype(np.float32)
@@ -174,7 +176,7 @@ def store_terms(item: Item, leg_name: str, leg: Leg, value: Any) -> None:
         terms = prune_terms(check_terms(value, leg.n_terms), leg.pruning)
         stored: npt.NDArray[Any] = terms.weights
         if leg.tf == "fixed":
-            fixed = to_fixed(terms.weights, leg.scale)
+            fixed = fixed_steps(terms.weights, leg.scale)
             item.clipped += fixed.clipped
             item.zeroed += fixed.zeroed
             stored = fixed.steps

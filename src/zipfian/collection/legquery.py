@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +30,14 @@ Mask = npt.NDArray[np.bool_]
 
 
 class LegQuery(Protocol):
-    """What fusion and reranking ask of any leg."""
+    """What fusion and reranking ask of any leg. A mask is what the leg's engine makes of a filter."""
 
     name: str
     leg: Leg
+    n_asked: int
+    """Different terms of the question; 0 where it is a vector."""
 
-    def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
+    def search(self, k: int, mask: Any) -> tuple[Ints, F64]:
         """The k best documents (numbers in the snapshot) and their exact scores, best first."""
         ...
 
@@ -43,7 +45,7 @@ class LegQuery(Protocol):
         """Exact scores of given documents."""
         ...
 
-    def n_scored(self, mask: Mask | None) -> int:
+    def n_scored(self, mask: Any) -> int:
         """Documents that have a score in this leg, be it 0."""
         ...
 
@@ -64,6 +66,19 @@ class LegQuery(Protocol):
         ...
 
 
+@runtime_checkable
+class VectorQuery(LegQuery, Protocol):
+    """A leg of vectors: it can judge candidates."""
+
+    def vectors(self, docs: Ints) -> npt.NDArray[np.float32]:
+        """The stored vectors of documents; NaN where there is none."""
+        ...
+
+
+MakeQuery = Callable[[Any, str, Question, Scoring | None, str | None], LegQuery]
+"""As `leg_query`: an engine's read side, a leg's name, the question, another formula, a FAISS family."""
+
+
 class PostingsQuery:
     """A leg with an inverted index."""
 
@@ -76,6 +91,7 @@ class PostingsQuery:
         self._shown = self.leg if self.leg.of is None else view.settings.leg(self.leg.of)
         """The leg whose postings are searched: it knows where its terms stand."""
         self._terms = question.weights(self.leg)
+        self.n_asked = len(self._terms)
         self.prepared: Query = self._searcher.prepare(self._terms, scoring or self.leg.scoring)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
@@ -99,11 +115,7 @@ class PostingsQuery:
             self._searcher, self.prepared, doc, lambda terms: self._places(doc, terms),
             self._label if labelled else None, self._asked if labelled else None,
         )  # fmt: skip
-        if leg.of is None:
-            return tree
-        parts = tuple(replace(p, label=_translation(p)) for p in tree.parts)
-        label = f"{self.name}: {describe(self.prepared.scoring)} over the postings of {leg.of}"
-        return replace(tree, label=label, parts=parts)
+        return tree if leg.of is None else translated(tree, f"{self.name}: {describe(self.prepared.scoring)}", leg.of)
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         """Places that gave more of the score are worth more."""
@@ -136,6 +148,8 @@ class PostingsQuery:
 
 class DenseQuery:
     """A leg of pooled vectors."""
+
+    n_asked = 0
 
     def __init__(self, view: View, name: str, question: Question, ann: str | None = None) -> None:
         self.name = name
@@ -186,6 +200,12 @@ class DenseQuery:
         if self._index is not None:
             out |= {"ann": self._ann, "ann_notes": list(self._index.notes), "ann_fallback": self._fallback}
         return out
+
+
+def translated(tree: Explanation, label: str, of: str) -> Explanation:
+    """A tree over the postings of another leg: its terms named by the words that they translate."""
+    parts = tuple(replace(p, label=_translation(p)) for p in tree.parts)
+    return replace(tree, label=f"{label} over the postings of {of}", parts=parts)
 
 
 def _translation(part: Explanation) -> str:

@@ -162,9 +162,9 @@ class Leg:
     ) -> Leg:  # fmt: skip
         """Surrogate text: the components of pooled vectors as integer terms, scored by dot product.
 
-        `folder` is where `ScalarVocabulary.save` wrote the fitted transform; it stays there, and its fingerprint is
-        checked whenever the collection is opened. `source` chooses the default text or image encoder, `encoder`
-        another one.
+        `folder` is where `ScalarVocabulary.save` wrote the fitted transform. A collection with this leg carries a copy
+        of it and does not need the folder again. `source` chooses the default text or image encoder, `encoder` another
+        one.
         """
         made, vocabulary = scalar_model(folder, source, encoder)
         return cls("scalar", scoring or Dot(), pruning or Pruning(), "count", 1.0, vocabulary.n_terms, model=made)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
+from zipfian.encode.models import EFFICIENTNET_LITE2
 from zipfian.encode.registry import EncoderSpec, find, register
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import FingerprintMismatch, InvalidInput
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from zipfian.vocabulary.splade import SpladeVocabulary
 
 QueryMode = Literal["encoder", "table"]
+FindScalar = Callable[[str], "ScalarVocabulary"]
+"""From a fingerprint to the transform."""
 
 _VOCABULARIES: dict[str, SaeVocabulary] = {}
 _SPLADE: dict[str, SpladeVocabulary] = {}
@@ -40,6 +43,8 @@ class Model:
     """Its settings as JSON, so that models compare and hash."""
     fingerprint: str | None = None
     """Of the vocabulary."""
+    find: FindScalar | None = field(default=None, compare=False, repr=False)
+    """Where the collection keeps the fitted transform of a scalar leg."""
 
     def load_encoder(self) -> Encoder[Any]:
         """The encoder; made when nobody in this process has made it yet."""
@@ -71,21 +76,18 @@ class Model:
         return None if self.vocabulary is None else json.loads(self.vocabulary).get("kind")
 
     def load_scalar(self) -> ScalarVocabulary:
-        """The fitted transform of a scalar leg, from the folder it was saved in."""
+        """The fitted transform of a scalar leg, from the files of its collection."""
         with _LOCK:
             known = _SCALAR.get(str(self.fingerprint))
         if known is not None:
             return known
-        from zipfian.vocabulary.scalar import ScalarVocabulary
-
-        folder = json.loads(self.vocabulary or "{}").get("folder")
-        if self._kind != "scalar" or folder is None:
+        if self._kind != "scalar" or self.find is None:
             raise InvalidInput("this leg has no scalar vocabulary")
-        made = ScalarVocabulary.load(folder)
+        made = self.find(str(self.fingerprint))
         if made.fingerprint != self.fingerprint:
             raise FingerprintMismatch(
-                f"the collection was built with the scalar vocabulary {self.fingerprint}, {folder} holds "
-                f"{made.fingerprint}: put the one it was built with there, or build the collection again"
+                f"the collection was built with the scalar vocabulary {self.fingerprint}, its files hold "
+                f"{made.fingerprint}: get the collection's folder again, or build it anew"
             )
         with _LOCK:
             return _SCALAR.setdefault(made.fingerprint, made)
@@ -137,7 +139,7 @@ def sae_model(
             raise InvalidInput(f"unknown setting of a vocabulary: {error}") from None
     else:
         raise InvalidInput(f"a vocabulary is a name, a folder or a SaeVocabulary, not {vocabulary!r:.80}")
-    chosen = encoder if encoder is not None else _default_encoder(source)
+    chosen = encoder if encoder is not None else _encoder_of(loaded, source)
     if chosen.kind != source:
         raise InvalidInput(f"a leg of {source}s needs an encoder of {source}s, not of {chosen.kind}s")
     loaded.check_encoder(chosen)
@@ -184,8 +186,7 @@ def scalar_model(given: Any, source: str | None, encoder: Encoder[Any] | None) -
         )
     with _LOCK:
         made = _SCALAR.setdefault(made.fingerprint, made)
-    known = {"kind": "scalar", "folder": str(Path(given).resolve())}
-    return Model(register(chosen), _canonical(known), made.fingerprint), made
+    return Model(register(chosen), _canonical({"kind": "scalar"}), made.fingerprint, lambda _: made), made
 
 
 def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | None:
@@ -199,6 +200,14 @@ def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | Non
     if source not in ("text", "image"):
         raise InvalidInput(f"the source of a dense leg is 'text' or 'image', not {source!r}")
     return Model(register(_default_encoder(source)))
+
+
+def _encoder_of(vocabulary: SaeVocabulary, source: str) -> Encoder[Any]:
+    """The default encoder with the settings that the vocabulary was trained for."""
+    settings = vocabulary.encoder_info.get("settings") or {}
+    if source == "image" and vocabulary.encoder_info.get("name") == EFFICIENTNET_LITE2.name:
+        return ImageEncoder(**{key: settings[key] for key in ("size", "fit", "block") if key in settings})
+    return _default_encoder(source)
 
 
 def _default_encoder(source: str) -> Encoder[Any]:

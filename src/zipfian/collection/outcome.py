@@ -38,6 +38,14 @@ class FirstStage:
         """Where each document stands."""
         return {doc: row for row, doc in enumerate(self.docs.tolist())}
 
+    @cached_property
+    def columns(self) -> list[tuple[str, list[float], list[int], list[float], list[float | None]]]:
+        """Of each leg, as plain numbers by row: name, exact scores, places, shares of the score, normalised scores."""
+        raw, ranks, fused = self.raw.T.tolist(), self.ranks.T.tolist(), self.fused
+        shares = raw if fused is None else fused.shares.T.tolist()
+        scaled = [[None] * len(self.docs)] * len(self.legs) if fused is None else fused.normalised.T.tolist()
+        return list(zip(self.legs, raw, ranks, shares, scaled, strict=True))
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -48,7 +56,7 @@ class Outcome:
     first: FirstStage
     reranked: Reranked | None = None
     judge: str | None = None
-    """The leg that reranked."""
+    """The leg that reranked, or `late` where tokens did."""
     choice: KChoice | None = None
     """What adaptive reranking decided."""
     exact: Mapping[int, float] = field(default_factory=dict)
@@ -60,14 +68,14 @@ class Outcome:
     def legs_of(self, doc: int) -> dict[str, LegHit]:
         """How each leg saw a hit, and what it gave to the final score."""
         first, row = self.first, self.first.rows[doc]
-        refined = self._refined_row(doc)
+        refined = self._refined_rows.get(doc)
         out: dict[str, LegHit] = {}
-        for j, name in enumerate(first.legs):
-            score, rank = float(first.raw[row, j]), int(first.ranks[row, j]) or None
-            share = score if first.fused is None else float(first.fused.shares[row, j])
-            normalised = None if first.fused is None else float(first.fused.normalised[row, j])
-            out[name] = LegHit(rank, score, share if refined is None else 0.0, normalised)
+        for name, raw, ranks, shares, scaled in first.columns:
+            out[name] = LegHit(ranks[row] or None, raw[row], shares[row] if refined is None else 0.0, scaled[row])
         if refined is not None and self.reranked is not None and self.judge is not None:
+            if self.reranked.about.get("rerank") == "late":  # many parts, one opinion
+                total = float(self.reranked.scores[refined])
+                return {**out, self.judge: LegHit(None, total, total)}
             known = out.get(self.judge)
             cosine, score = float(self.reranked.signals[refined, 0]), float(self.reranked.parts[refined, 0])
             out[self.judge] = LegHit(known.rank if known else None, cosine, score, known.normalised if known else None)
@@ -77,12 +85,12 @@ class Outcome:
         """Rank before reranking."""
         return self.first.rows[doc] + 1
 
-    def _refined_row(self, doc: int) -> int | None:
-        """Where a document stands among the reranked; None where it was not refined."""
+    @cached_property
+    def _refined_rows(self) -> dict[int, int]:
+        """Where each document that was refined stands among the reranked."""
         if self.reranked is None:
-            return None
-        row = int(np.flatnonzero(self.reranked.docs == doc)[0])
-        return row if row < self.reranked.refined else None
+            return {}
+        return {doc: row for row, doc in enumerate(self.reranked.docs[: self.reranked.refined].tolist())}
 
     def report(self) -> dict[str, Any]:
         """What was chosen for this query, as plain values."""
@@ -95,6 +103,9 @@ class Outcome:
                 out["signals"] = fused.about["signals"]
         if self.reranked is not None:
             out["reranked"] = self.reranked.refined
+            out |= {
+                key: self.reranked.about[key] for key in ("without_tokens", "problem") if key in self.reranked.about
+            }
         if self.choice is not None:
             out["choice"] = self.choice.to_json()
         return out

@@ -32,7 +32,13 @@ ALPHA = 0.8
 TRAINING_FREE_K = 100
 TRAINING_FREE = "training-free"
 
-METHODS = ("hybrid", "rrf", "linear", "fusion", "tfidf", "two-stage", TRAINING_FREE, "latent-table")
+LATE_K = 50
+"""Candidates that late interaction encodes again: a second or two of work for texts of 270 word pieces."""
+LATE = "late"
+LATE_KINDS = ("latent", "visual", "dense", "scalar")
+"""Legs whose encoder gives vectors of tokens that query and document share."""
+
+METHODS = ("hybrid", "rrf", "linear", "fusion", "tfidf", "two-stage", TRAINING_FREE, LATE, "latent-table")
 """Methods by name, beside the names of the legs."""
 
 ADVICE = {
@@ -62,6 +68,13 @@ class Plan:
     """A FAISS family that proposes candidates of dense legs; None: they are scanned exactly."""
     captions: str | None = None
     """The dense leg of texts that the training-free reranker asks about captions."""
+    late: str | None = None
+    """The leg whose encoder makes the tokens that order the first K candidates again (MaxSim); None: nobody's."""
+
+    @property
+    def reranks(self) -> bool:
+        """Whether a second stage looks at the first K candidates."""
+        return self.judge is not None or self.late is not None
 
     def to_json(self) -> dict[str, Any]:
         """Plain settings."""
@@ -76,6 +89,8 @@ class Plan:
                 out |= {"variant": self.variant, "captions": self.captions}
             if self.adaptive_k is not None:
                 out["adaptive_k"] = self.adaptive_k.to_json()
+        if self.late is not None:
+            out |= {"rerank": LATE, "tokens_of": self.late, "K": self.K}
         return out
 
 
@@ -93,9 +108,9 @@ def make_plan(settings: Settings, question: Question, *, ann: str | None = None,
 
 def _exact_plan(
     settings: Settings, question: Question, *, k: int = 1, leg: str | None = None, method: str | Method | None = None,
-    preset_name: str | None = None, scoring: Scoring | None = None, depth: int | None = None,
+    preset_name: str | None = None, scoring: Scoring | None = None, depth: int | AdaptiveK | None = None,
 ) -> Plan:  # fmt: skip
-    """The plan for a question; `depth` is the number of candidates to rerank where somebody does."""
+    """The plan for a question; `depth` is the number of candidates to rerank where somebody does, or who chooses it."""
     if scoring is not None:
         check_scoring(scoring)
     if sum(x is not None for x in (leg, method, preset_name)) > 1:
@@ -119,10 +134,15 @@ def _exact_plan(
         return Plan(*_single(fitting))
     made = _preset(fitting, question, preset_name) if method is None else _method(fitting, question, method)
     if depth is not None:
-        if made.judge is None:
+        if not made.reranks:
             raise InvalidInput(f"K= is for methods that rerank, and {made.name!r} does not here")
-        made = replace(made, K=check_depth(depth, k), adaptive_k=None)
-    return replace(made, K=max(made.K, k)) if made.judge is not None else made
+        if isinstance(depth, AdaptiveK):
+            if made.judge is None:
+                raise InvalidInput(f"K= is a number for {made.name!r}: only vectors' reranking chooses it by the query")
+            made = replace(made, K=depth.most, adaptive_k=depth)
+        else:
+            made = replace(made, K=check_depth(depth, k), adaptive_k=None)
+    return replace(made, K=max(made.K, k)) if made.reranks else made
 
 
 def _first_of_each(fitting: Mapping[str, Leg]) -> dict[str, Leg]:
@@ -190,6 +210,8 @@ def _method(fitting: Mapping[str, Leg], question: Question, method: str | Method
     name, _, variant = method.partition(":")
     if name == TRAINING_FREE and variant in ("", *VARIANTS):
         return _training_free(fitting, method, variant or "all")
+    if name == LATE:
+        return _late(fitting, question, method, variant or None)
     raise InvalidInput(f"unknown method {method!r}; methods are {', '.join(METHODS)} and the legs {', '.join(fitting)}")
 
 
@@ -201,6 +223,21 @@ def _training_free(fitting: Mapping[str, Leg], method: str, variant: Any) -> Pla
     captions = None if captions == judge else captions
     fusion = Adaptive() if len(fitting) > 1 else None
     return Plan(method, tuple(fitting), fusion, judge=judge, K=TRAINING_FREE_K, variant=variant, captions=captions)
+
+
+def _late(fitting: Mapping[str, Leg], question: Question, method: str, wanted: str | None) -> Plan:
+    """Candidates of the inverted legs, ordered by their tokens; `late:LEG` names the leg whose encoder makes them."""
+    able = [n for n, leg in fitting.items() if leg.kind in LATE_KINDS and leg.model is not None]
+    if not able:
+        advice = "'visual', Leg.visual()" if question.image is not None else "'latent', Leg.latent()"
+        raise InvalidInput(
+            f"method {method!r} compares tokens that one encoder makes of query and document, and no leg here that "
+            f"takes this query has such an encoder (legs: {', '.join(fitting)}); add one with add_leg({advice})"
+        )
+    if wanted is not None and wanted not in able:
+        raise InvalidInput(f"method {method!r}: no tokens of leg {wanted!r} can be compared; one of {', '.join(able)}")
+    first = tuple(n for n, leg in fitting.items() if not leg.has_vectors) or tuple(fitting)
+    return Plan(method, first, Adaptive() if len(first) > 1 else None, K=LATE_K, late=wanted or able[0])
 
 
 def _dense(fitting: Mapping[str, Leg]) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 from zipfian.collection.hybrid import Run
 from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import Plan, make_plan
+from zipfian.collection.protocol import ReadSide
 from zipfian.collection.question import Question
 from zipfian.collection.results import Hit, Results
 from zipfian.collection.shortlists import Shortlists, key_of
@@ -39,10 +40,10 @@ def run(
 
 
 def results(
-    view: Any, made: Run, outcome: Outcome, question: Question, k: int, where: Mapping[str, Any] | None,
+    view: ReadSide, made: Run, outcome: Outcome, question: Question, k: int, where: Mapping[str, Any] | None,
     generation: int, report: Mapping[str, Any], start: float, encoded: float, times: Mapping[str, float],
 ) -> Results:  # fmt: skip
-    """What a search returns, from its outcome; `view` is a snapshot here, and what stands for one in a cluster."""
+    """What a search returns, from its outcome."""
     numbers = zip(outcome.docs.tolist(), outcome.scores.tolist(), view.ids_of(outcome.docs), strict=True)
     hits = tuple(
         Hit(

@@ -8,6 +8,7 @@ from typing import Any
 
 from zipfian import limits
 from zipfian.collection.legs import Leg, check_leg_name, check_together
+from zipfian.collection.model import FindScalar
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index.metadata import FIELD_TYPES, FieldType
 from zipfian.retrieve.scoring import Scoring
@@ -35,6 +36,14 @@ class Settings:
             raise LimitExceeded(f"a collection has at most {limits.MAX_LEGS} legs")
         legs = {**self.legs, name: leg}
         check_together(legs)
+        return replace(self, legs=legs)
+
+    def finding(self, find: FindScalar) -> Settings:
+        """Scalar legs that find their transforms in the files of the collection."""
+        legs = dict(self.legs)
+        for name, leg in legs.items():
+            if leg.kind == "scalar" and leg.model is not None:
+                legs[name] = replace(leg, model=replace(leg.model, find=find))
         return replace(self, legs=legs)
 
     def with_scoring(self, scoring: Mapping[str, Scoring]) -> Settings:

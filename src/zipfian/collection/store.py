@@ -13,6 +13,7 @@ from zipfian.collection.encoding import Encoding, Problem
 from zipfian.collection.items import Item, check_id, check_item, terms_item
 from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
+from zipfian.collection.transforms import finder, keep
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index.commit import Writer
@@ -286,6 +287,7 @@ class Store:
         missing = [i for i, place in zip(given, self._locate(list(given)), strict=True) if place is None]
         if missing:
             raise InvalidInput(f"terms for document {missing[0]!r}, which is not in the collection")
+        keep(self.directory, {name: leg})
         adding = Adding(self.directory, name, leg, Encoding({name: leg}, self._encodings), given, progress)
         done: dict[str, SegmentReader] = {}
         try:
@@ -307,7 +309,7 @@ class Store:
     def rollback(self) -> None:
         """Forget everything since the last commit."""
         self.writer.rollback()
-        self.settings = Settings.from_json(self.writer.settings, str(self.directory))
+        self.settings = Settings.from_json(self.writer.settings, str(self.directory)).finding(finder(self.directory))
         self._encoding = None
         self._load()
 

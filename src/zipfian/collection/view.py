@@ -23,6 +23,8 @@ from zipfian.retrieve.searcher import LegSearcher
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+_IDS_AT_ONCE = 4_096
+
 
 class View:
     """An immutable snapshot, shared by all results that came from it."""
@@ -125,15 +127,23 @@ class View:
 
     def ids_of(self, numbers: Ints) -> list[str]:
         """The ids of some documents."""
+        if len(self.snapshot.segments) == 1:
+            return self.snapshot.segments[0].docs.ids_of(numbers)
         at = np.searchsorted(self.bases, numbers, side="right") - 1
-        places = zip(at.tolist(), (numbers - self.bases[at]).tolist(), strict=True)
-        return [self.snapshot.segments[segment].docs.id(doc) for segment, doc in places]
+        out = [""] * len(numbers)
+        for segment in np.unique(at).tolist():
+            here = np.flatnonzero(at == segment)
+            found = self.snapshot.segments[segment].docs.ids_of(numbers[here] - self.bases[segment])
+            for i, doc_id in zip(here.tolist(), found, strict=True):
+                out[i] = doc_id
+        return out
 
     def ids(self) -> Iterator[str]:
         """All live ids in document order."""
         for segment in self.snapshot.segments:
-            for doc in np.flatnonzero(segment.live).tolist():
-                yield segment.docs.id(doc)
+            live = np.flatnonzero(segment.live)
+            for start in range(0, len(live), _IDS_AT_ONCE):
+                yield from segment.docs.ids_of(live[start : start + _IDS_AT_ONCE])
 
     def document(self, number: int) -> Document:
         """The stored fields of a document."""
@@ -154,6 +164,8 @@ class View:
 
 
 class _Loader:
+    __slots__ = ("_doc", "_found", "_view")
+
     def __init__(self, view: View, doc: int) -> None:
         self._view = view
         self._doc = doc

@@ -9,6 +9,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from zipfian import limits
 from zipfian.encode.images import ImageSource, decode
 from zipfian.errors import InvalidInput
 
@@ -22,17 +23,15 @@ Box = tuple[int, int, int, int]
 COLOURS = ("#e6194b", "#3cb44b", "#4363d8", "#f58231", "#911eb4", "#42d4f4", "#f032e6", "#bfef45", "#fabed4", "#469990")
 """Easy to tell apart; the first terms get the first ones."""
 
-MAX_SIDE = 1024
-"""Larger pictures are shrunk before anything is drawn on them: a patch needs no more."""
 CROP_SIDE = 192
 """A cut-out is enlarged to at least this many pixels, so that a patch of 32 can be seen."""
 
 
 def load(source: ImageSource, *, at_least: int = 1) -> Image.Image:
-    """The picture upright in RGB, its longer side between `at_least` and MAX_SIDE pixels."""
-    image = decode(source, reduce_to=MAX_SIDE)
+    """The picture upright in RGB, its longer side between `at_least` and `limits.MAX_DRAWN_SIDE` pixels."""
+    image = decode(source, reduce_to=limits.MAX_DRAWN_SIDE)
     longer = max(image.size)
-    wanted = min(max(longer, at_least), MAX_SIDE)
+    wanted = min(max(longer, at_least), limits.MAX_DRAWN_SIDE)
     if longer != wanted:
         width, height = (max(1, round(side * wanted / longer)) for side in image.size)
         image = image.resize((width, height))

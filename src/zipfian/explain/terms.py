@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from zipfian.limits import MAX_EVIDENCE
 from zipfian.retrieve.scoring import BM25, Scoring, TfIdf
 from zipfian.retrieve.searcher import LegSearcher, Query
 from zipfian.retrieve.statistics import Term
@@ -19,9 +20,6 @@ Labels = Callable[[Term], str]
 
 Asked = Callable[[list[Term]], Mapping[Term, Sequence[str]]]
 """Which words of the query brought a term in, where terms are not words themselves."""
-
-MAX_EVIDENCE = 100
-"""Places listed for one term; the rest is counted."""
 
 
 def explain_leg(

@@ -34,6 +34,8 @@ class LegList:
     """What `signals.coverage` made of a words query, if known."""
     mean_words: float | None = None
     """Words of the texts that a leg of pooled vectors stands for, on average, if they are texts."""
+    query_words: int | None = None
+    """Different words of a words query, if known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

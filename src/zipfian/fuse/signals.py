@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from zipfian.index.lengths import apply_phi
+from zipfian.index.phi import apply_phi
 from zipfian.retrieve.scoring import BM25
 from zipfian.retrieve.searcher import LegSearcher, Query
 from zipfian.retrieve.statistics import Term

@@ -38,10 +38,15 @@ class KChoice:
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveK:
-    """Thresholds of the choice. Scores are measured in standard deviations of the first stage's best (at most 100)."""
+    """Thresholds of the choice. Scores are measured in standard deviations of the first stage's best (at most 100).
+
+    The defaults were judged on the even half of Oxford Pets' queries (visual words, then pooled vectors): at most 100
+    candidates give the same mAP as at most 200 with half the work, and skipping at smaller margins loses R@1. The table
+    `adaptive-k` has the curve.
+    """
 
     least: int = 20
-    most: int = 200
+    most: int = 100
     skip_margin: float = 3.0
     """A margin of so many deviations skips reranking."""
     spread: float = 3.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +12,17 @@ from zipfian.errors import InvalidInput
 from zipfian.rerank.result import F64, Ints, Reranked, assemble, check_candidates
 
 Vectors = npt.NDArray[np.floating]
+F32 = npt.NDArray[np.float32]
 
 
 def maxsim(query: Vectors, documents: Sequence[Vectors], *, normalise: bool = True) -> tuple[F64, Ints]:
     """For each document and query token the largest similarity, and the document's token that has it.
 
-    A document without tokens gets NaN and -1. `normalise`: tokens are scaled to length 1 first (cosines).
+    A document without tokens gets NaN and -1. `normalise`: tokens are scaled to length 1 first (cosines). Which token
+    is best is decided in float32, how similar it is counted in float64; a document's numbers do not depend on the
+    other documents.
     """
-    q = _rows(query, normalise)
+    q = rows(query, normalise)
     if not len(q):
         raise InvalidInput("the query has no tokens to compare")
     best = np.full((len(documents), len(q)), np.nan)
@@ -26,37 +30,46 @@ def maxsim(query: Vectors, documents: Sequence[Vectors], *, normalise: bool = Tr
     for i, document in enumerate(documents):
         if not len(document):
             continue
-        d = _rows(document, normalise)
+        d = rows(document, normalise)
         if d.shape[1] != q.shape[1]:
             raise InvalidInput(f"query tokens have {q.shape[1]} dimensions, a document's {d.shape[1]}")
-        similarity = q @ d.T
-        where[i] = similarity.argmax(axis=1)
-        best[i] = similarity[np.arange(len(q)), where[i]]
+        where[i] = (q @ d.T).argmax(axis=1)
+        best[i] = np.einsum("ij,ij->i", q, d[where[i]], dtype=np.float64)
     return best, where
 
 
 def rerank_late(
-    docs: Ints, coarse: F64, query: Vectors, documents: Sequence[Vectors], *, normalise: bool = True
+    docs: Ints,
+    coarse: F64,
+    query: Vectors,
+    documents: Sequence[Vectors],
+    *,
+    normalise: bool = True,
+    about: dict[str, Any] | None = None,
 ) -> Reranked:
     """Order the first K = len(documents) candidates by MaxSim over token vectors.
 
-    One part per query token; `about["places"]` holds, by document number, the document's token that matched each.
+    One part per query token; `about["places"]` holds, by document number, the document's token that matched each. A
+    candidate without tokens stays below, in its old order.
     """
     check_candidates(docs, coarse, len(documents), "documents with tokens")
     best, where = maxsim(query, documents, normalise=normalise)
     names = tuple(f"token {i}" for i in range(best.shape[1]))
     places = {int(doc): where[i].tolist() for i, doc in enumerate(docs[: len(documents)])}
-    about = {"rerank": "late", "K": len(documents), "places": places}
-    return assemble(docs, coarse, best, np.ones_like(best), names, about)
+    known = {"rerank": "late", "K": len(documents), **(about or {}), "places": places}
+    return assemble(docs, coarse, best, np.ones_like(best), names, known)
 
 
-def _rows(vectors: Vectors, normalise: bool) -> F64:
-    rows = np.asarray(vectors, np.float64)
-    if rows.ndim != 2:
-        raise InvalidInput(f"token vectors are a matrix of tokens x dimensions, not of shape {rows.shape}")
-    if not np.isfinite(rows).all():
+def rows(vectors: Vectors, normalise: bool = True) -> F32:
+    """Token vectors ready to be compared: checked, in float32, of length 1 if wanted; a zero vector stays one."""
+    found = np.asarray(vectors, np.float32)
+    if found.ndim != 2:
+        raise InvalidInput(f"token vectors are a matrix of tokens x dimensions, not of shape {found.shape}")
+    # the sum of squares is not finite where any number is not: one pass tells both
+    squares = np.einsum("ij,ij->i", found, found, dtype=np.float64)
+    if not np.isfinite(squares).all():
         raise InvalidInput("token vectors hold NaN or infinite numbers")
-    if not normalise:
-        return rows
-    size = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    return rows / np.where(size > 0.0, size, 1.0)
+    if not normalise or bool((np.abs(squares - 1.0) < 1e-6).all()):
+        return found
+    size = np.sqrt(squares, out=squares)
+    return (found / np.where(size > 0.0, size, 1.0)[:, None]).astype(np.float32)

@@ -60,9 +60,7 @@ PRESETS: dict[str, dict[Content, Preset]] = {
     },
     "balanced": {
         "text": Preset("balanced", "text", (*_TEXT, *_NETWORK), "encoder"),
-        "image": Preset(
-            "balanced", "image", ("visual",), "encoder", rerank="dense", K=200, adaptive_k=AdaptiveK(50, 200)
-        ),
+        "image": Preset("balanced", "image", ("visual",), "encoder", rerank="dense", K=100, adaptive_k=AdaptiveK()),
     },
     "accuracy-first": {
         "text": Preset("accuracy-first", "text", (*_TEXT, *_NETWORK), "encoder"),

@@ -11,6 +11,7 @@ import zipfian as zf
 from tests.collection.models.conftest import TEXTS, check_sums, legs, picture
 from tests.toys import ToyImage, ToyText
 from zipfian.errors import InvalidInput
+from zipfian.rerank import AdaptiveK
 
 
 class TestHybrid:
@@ -66,6 +67,15 @@ class TestHybrid:
         all_of_them = {h.id: h.score for h in notes.search("puppy light red", k=3)}
         for k in (1, 2):
             assert all(all_of_them[h.id] == h.score for h in notes.search("puppy light red", k=k))
+
+    def test_the_query_may_choose_how_many_are_reranked(self, notes: zf.Collection) -> None:
+        keen = notes.search("light puppy", k=2, method="two-stage", K=AdaptiveK(2, 3, skip_margin=1e9))
+        assert keen.settings["adaptive_k"]["most"] == 3
+        assert any("reranked" in str(keen.explain(hit)) for hit in keen)
+        never = notes.search("light puppy", k=2, method="two-stage", K=AdaptiveK(2, 3, skip_margin=1e-9))
+        assert never.settings["choice"]["K"] == 0
+        with pytest.raises(InvalidInput, match="is a number for 'late"):
+            notes.search("light puppy", method="late", K=AdaptiveK())
 
     def test_two_stage_reranks_by_cosine(self, notes: zf.Collection) -> None:
         found = notes.search("light puppy", k=3, method="two-stage", K=3)

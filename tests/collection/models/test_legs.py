@@ -10,7 +10,9 @@ import pytest
 import zipfian as zf
 from tests.collection.models.conftest import TEXTS, legs, picture
 from tests.toys import ToyImage, ToyText, toy_vocabulary
+from tests.vocabulary.sae_folders import weights_of, write
 from zipfian import Leg
+from zipfian.encode import ImageEncoder
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import FingerprintMismatch, ImageUnreadable, InvalidInput
 
@@ -229,3 +231,14 @@ def test_a_leg_of_the_wrong_kind_is_refused(text: ToyText, image: ToyImage, sae:
         Leg.latent(sae, encoder=text, colour="red")
     with pytest.raises(InvalidInput, match="a vocabulary is a name, a folder or a SaeVocabulary"):
         Leg.latent(7, encoder=text)
+
+
+def test_a_vocabulary_of_another_layer_brings_its_encoder(tmp_path: Path) -> None:
+    encoder = ImageEncoder(block=20)
+    settings = {"size": 384, "fit": "whole", "block": 20}
+    known = {"name": "efficientnet-lite2", "fingerprint": encoder.fingerprint, "settings": settings}
+    write(tmp_path / "early", weights_of(64, 352, encoder=known))
+    leg = Leg.visual(tmp_path / "early")
+    assert leg.model is not None and leg.model.encoder.fingerprint == encoder.fingerprint
+    with pytest.raises(FingerprintMismatch, match="352"):
+        Leg.visual(tmp_path / "early", encoder=ImageEncoder())

@@ -1,0 +1,87 @@
+"""The fitted transforms of scalar legs in the files of a collection: it can be moved, and needs no other folder.
+
+Two files each, `scalar-<hash>.safetensors` and `scalar-<hash>.json`, named by fingerprint and never changed. They are
+written before a commit names the leg, the settings last: without them the arrays are an unfinished copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from zipfian import limits
+from zipfian.collection.legs import Leg
+from zipfian.collection.model import FindScalar
+from zipfian.errors import FingerprintMismatch, IndexCorrupt, InvalidInput
+from zipfian.index.directory import Directory
+
+if TYPE_CHECKING:
+    from zipfian.vocabulary.scalar import ScalarVocabulary
+
+HEADERS = 1 << 16
+"""More than a safetensors file of two arrays has beside their numbers."""
+
+
+def names(fingerprint: str) -> tuple[str, str]:
+    """Files of a transform: arrays, then settings."""
+    stem = fingerprint.replace(":", "-")
+    return f"{stem}.safetensors", f"{stem}.json"
+
+
+def keep(directory: Directory, legs: Mapping[str, Leg]) -> None:
+    """Write the transforms of scalar legs that are not there yet. Only a writer that holds the lock does this."""
+    for leg in legs.values():
+        if leg.kind != "scalar" or leg.model is None:
+            continue
+        arrays, settings = names(str(leg.model.fingerprint))
+        if directory.exists(settings):
+            continue
+        if directory.exists(arrays):
+            directory.delete(arrays)
+        for name, data in zip((arrays, settings), leg.model.load_scalar().to_bytes(), strict=True):
+            file = directory.create(name)
+            try:
+                file.write(data)
+                file.close()
+            except BaseException:
+                file.abort()
+                raise
+        directory.sync()
+
+
+def finder(directory: Directory) -> FindScalar:
+    """Reads a transform by its fingerprint."""
+
+    def find(fingerprint: str) -> ScalarVocabulary:
+        from zipfian.vocabulary.scalar import ScalarVocabulary
+
+        side = limits.MAX_ROTATED_DIM
+        files, most = names(fingerprint), 4 * side * (side + 1) + HEADERS
+        try:
+            arrays, settings = (directory.read(name, most) for name in files)
+        except FileNotFoundError as error:
+            raise IndexCorrupt(
+                str(directory), f"the transform {fingerprint} of a scalar leg is missing ({' and '.join(files)})"
+            ) from error
+        try:
+            return ScalarVocabulary.from_bytes(arrays, settings, f"{directory}: {files[1]}")
+        except (InvalidInput, FingerprintMismatch) as error:
+            raise IndexCorrupt(str(directory), f"the transform of a scalar leg is damaged: {error}") from error
+
+    return find
+
+
+def problems(directory: Directory, legs: Mapping[str, Leg]) -> list[tuple[str, str]]:
+    """Transforms that cannot be used, as a check reports them."""
+    out = []
+    for leg in legs.values():
+        if leg.kind == "scalar" and leg.model is not None:
+            wanted = str(leg.model.fingerprint)
+            try:
+                found = finder(directory)(wanted).fingerprint
+            except (IndexCorrupt, OSError) as error:
+                out.append((names(wanted)[0], error.problem if isinstance(error, IndexCorrupt) else str(error)))
+                continue
+            if found != wanted:
+                out.append((names(wanted)[0], f"holds the transform {found}"))
+    return out
