@@ -27,9 +27,9 @@ def test_an_estimate_counts_and_times(tmp_path: Path, toys: Toys, monkeypatch: p
     legs = make_legs(["words", "latent", "dense-text", "visual"])
     pictures = [str(tmp_path / "0.png"), str(tmp_path / "1.png")]
     text, image = _encoding.estimate(legs, survey, pictures)
-    assert text.amount.tokens == pytest.approx(words, rel=0.02)
-    assert text.amount.bytes == pytest.approx(words * 200 + 31 * (160 + 64), rel=0.02)
-    assert (image.amount.items, image.amount.tokens) == (30, 480)
+    assert text.tokens == pytest.approx(words, rel=0.02)
+    assert text.nbytes == pytest.approx(words * 200 + 31 * (160 + 64), rel=0.02)
+    assert (image.items, image.tokens) == (30, 480)
     assert text.seconds is not None and image.seconds is not None
     assert str(image).startswith("encoding 30 pictures, about 480 patches: about ")
     monkeypatch.setattr(_encoding, "SMALL_PICTURES", 100)
@@ -41,7 +41,7 @@ def test_pictures_that_cannot_be_timed_are_counted_all_the_same(tmp_path: Path, 
         (tmp_path / f"{i}.png").write_text("no picture")
     survey = open_source(tmp_path).survey()
     (work,) = _encoding.estimate(make_legs(["visual"]), survey, [str(tmp_path / "0.png")])
-    assert (work.amount.items, work.seconds) == (30, None)
+    assert (work.items, work.seconds) == (30, None)
 
 
 def test_missing_weights_are_fetched_with_a_word_and_others_not_at_all(

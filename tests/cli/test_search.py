@@ -43,7 +43,7 @@ def test_every_leg_is_shown_where_several_answer(path: Path, query: Path, zipfia
     code, out, _ = zipfian("search", path, "--image", query)
     assert code == 0
     assert "visual 1st" in out
-    assert "dense -" in out, "it only reranked"
+    assert "dense-image -" in out, "it only reranked"
     assert "before reranking" in out
     assert "why: alike as a whole (cosine 0." in out
     assert "latent 3 (" in out, "and the visual words all the same"
@@ -133,7 +133,10 @@ class TestMistakes:
         assert code == 1
         assert "x.png: no picture of a known format" in err
 
-    def test_a_leg_that_could_be_added(self, path: Path, zipfian: Command) -> None:
+    def test_a_leg_that_could_be_added(self, tmp_path: Path, zipfian: Command, toys: Toys) -> None:
+        picture(tmp_path / "few" / "a.png", RED)
+        path = tmp_path / "few.zf"
+        assert zipfian("index", tmp_path / "few", "--into", path, "--legs", "visual")[0] == 0
         code, _, err = zipfian("search", path, "x", "--leg", "dense-text")
         assert code == 1
         assert f"add it: zipfian index --into {path} --add-leg dense-text" in err

@@ -14,7 +14,6 @@ from zipfian.errors import WeightsNotFound, ZipfianError
 
 if TYPE_CHECKING:
     from zipfian.collection import Leg
-    from zipfian.encode.cached import Estimate
     from zipfian.encode.models import Model
 
 PROBE_TEXTS = 24
@@ -32,22 +31,25 @@ ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What one encoder has to do."""
+    """What one encoder has to do, judged by a sample."""
 
     what: str
-    amount: Estimate
+    items: int
+    tokens: int
+    nbytes: int
+    """Of the cache, for all of it."""
     known: float
     """Share that the cache has from before."""
     seconds: float | None
     """For the rest; None: too little to be worth measuring."""
 
     def __str__(self) -> str:
-        items, unit = self.amount.items, "patches" if self.what == "picture" else "tokens"
+        items, unit = self.items, "patches" if self.what == "picture" else "tokens"
         took = "seconds" if self.seconds is None else f"about {human_seconds(self.seconds)}"
-        amount = f"{items:,} {self.what}{'s' * (items != 1)}, about {self.amount.tokens:,} {unit}"
+        amount = f"{items:,} {self.what}{'s' * (items != 1)}, about {self.tokens:,} {unit}"
         if self.known >= SMALL_SHARE:
             amount += f", {100 * self.known:.0f} % of them in the cache from before"
-        return f"encoding {amount}: {took}; the cache keeps about {human_bytes(self.amount.bytes)}"
+        return f"encoding {amount}: {took}; the cache keeps about {human_bytes(self.nbytes)}"
 
 
 def fetch_weights(legs: Iterable[Leg], advice: str = ADVICE, *, asked: bool = False) -> None:
@@ -110,7 +112,7 @@ def estimate(legs: Mapping[str, Leg], survey: Survey, some_pictures: Sequence[st
 
 
 def _work(legs: Sequence[Leg], what: str, items: int, sample: Sequence[str], chars: int) -> Work:
-    from zipfian.encode.cached import ENTRY_BYTES, Estimate
+    from zipfian.encode.cache import ENTRY_BYTES
 
     model = legs[0].model
     if model is None:
@@ -119,11 +121,11 @@ def _work(legs: Sequence[Leg], what: str, items: int, sample: Sequence[str], cha
     counted = sum(encoder.count_tokens(sample))
     tokens = counted * chars // max(1, sum(map(len, sample))) if what == "text" else counted * items // len(sample)
     per_token = sum(_bytes_per_token(leg) for leg in legs)
-    whole = Estimate(items, tokens, tokens * per_token + items * (ENTRY_BYTES + 4 * encoder.pooled_dim))
+    nbytes = tokens * per_token + items * (ENTRY_BYTES + 4 * encoder.pooled_dim)
     known = _known(legs, encoder, [item for item in sample if what == "picture" or len(item) < SAMPLE_CHARS])
     rest = round(tokens * (1 - known))
     large = items * (1 - known) > SMALL_PICTURES if what == "picture" else rest > SMALL_TOKENS
-    return Work(what, whole, known, _seconds(legs, encoder, sample, rest) if large else None)
+    return Work(what, items, tokens, nbytes, known, _seconds(legs, encoder, sample, rest) if large else None)
 
 
 def _known(legs: Sequence[Leg], encoder: Any, sample: Sequence[str]) -> float:

@@ -46,7 +46,7 @@ def _leg_name(collection: Collection, wanted: str | None) -> str:
 
 
 def _statistics(collection: Collection, name: str) -> LegStatistics:
-    return collection._reading().searcher(name).statistics()
+    return collection.view().searcher(name).statistics()
 
 
 # ---------------------------------------------------------------------- one term
@@ -104,7 +104,7 @@ def _examples(
     count = EXAMPLES if args.limit is None else args.limit
     docs, weights = statistics.postings(term)
     best = np.lexsort((docs, -weights))[:count]
-    view = collection._reading()
+    view = collection.view()
     out = []
     for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
         document = view.document(number)

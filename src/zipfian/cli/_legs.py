@@ -39,7 +39,7 @@ def choose(survey: Survey) -> Choice:
     """The legs for a source.
 
     Texts: words, latent, dense. Pictures: visual and dense to search with a picture, aligned and translated to search
-    with words, and words, latent where there are captions. Both kinds: all of them, with a dense leg for each kind.
+    with words. Pictures with captions, or both kinds: all of them, with a dense leg for each kind.
     Without the packages that encode texts, words alone, and that is said; pictures without captions cannot be searched
     without theirs, and that is an error.
     """
@@ -59,11 +59,11 @@ def choose(survey: Survey) -> Choice:
         missing = "; latent and dense need: pip install 'zipfian[text]'"
         legs = ["visual", "dense", "translated", "words"] if survey.pictures else ["words"]
         return Choice(tuple(legs), why + missing)
-    if plain_texts and survey.pictures:
+    if survey.texts and survey.pictures:
         return Choice(("words", "latent", "dense-text", "visual", "dense-image", *ACROSS), why)
     if survey.pictures:
         across = ACROSS if text else ACROSS[1:]
-        return Choice(("visual", "dense", *across, *(("words", "latent") if survey.captions else ())), why)
+        return Choice(("visual", "dense", *across), why)
     return Choice(("words", "latent", "dense"), f"{why}; --legs words is instant and needs no weights")
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zipfian import limits
 from zipfian.cli._html import html_to_text
 from zipfian.cli._read_types import (
     IMAGE_FIELD,
-    MAX_FILE_BYTES,
     TEXT_SUFFIXES,
     Bad,
     Document,
@@ -130,7 +130,7 @@ def _content(path: Path, doc_id: str) -> str | Bad:
         size = path.stat().st_size
         if not path.is_file():
             return Bad(str(path), "not a regular file", doc_id)
-        if size > MAX_FILE_BYTES:
+        if size > limits.MAX_READ_BYTES:
             return Bad(str(path), f"{size:,} bytes, more than the limit of one text", doc_id)
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

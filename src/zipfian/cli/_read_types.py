@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zipfian.encode import images
-from zipfian.limits import MAX_TEXT_CHARS
 
 TEXT_SUFFIXES = frozenset({".txt", ".md", ".rst", ".html", ".htm", ".py"})
 JSONL_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -15,9 +14,6 @@ CSV_SUFFIXES = frozenset({".csv", ".tsv"})
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 PICTURE_SUFFIXES = images.SUFFIXES
 RECORD_SUFFIXES = JSONL_SUFFIXES | CSV_SUFFIXES | PARQUET_SUFFIXES
-
-MAX_FILE_BYTES = 4 * MAX_TEXT_CHARS
-"""A UTF-8 character has at most four bytes: a larger file cannot be within the limit of one text."""
 
 IMAGE_FIELD = "image"
 """Metadata field with the path of a document's picture; the collection keeps it under this name too."""

@@ -21,12 +21,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
+    from zipfian.collection.settings import Settings
+    from zipfian.collection.transforms import problems
     from zipfian.index.check import check
     from zipfian.index.directory import FSDirectory
+    from zipfian.index.snapshot import Snapshot
 
-    start = time.perf_counter()
+    start, directory = time.perf_counter(), FSDirectory(args.path)
     with Progress("checking, file") as progress:
-        report = check(FSDirectory(args.path), lambda name, size: progress.step())
+        report = check(directory, lambda name, size: progress.step())
+    if report.ok:
+        with Snapshot.open(directory) as snapshot:
+            report.problems += problems(directory, Settings.from_json(snapshot.settings, str(args.path)).legs)
     seconds = time.perf_counter() - start
     if args.json:
         print_json({"ok": report.ok, **plain(report)})

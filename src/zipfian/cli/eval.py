@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = kinds.add_parser("text", help="a BEIR folder: corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv")
     text.add_argument("folder", type=Path, metavar="DIR")
     text.add_argument("--split", default="test", help="the qrels to use (test)")
+    text.add_argument(
+        "--encoder", metavar="NAME|PATH", help="a text encoder of the hub for dense and maxsim, late-interaction or not"
+    )
     _common(text, TEXT_METHODS)
     images = kinds.add_parser("images", help="pictures: gallery/CLASS/*, query/CLASS/*, or instance ground truth")
     images.add_argument("folder", type=Path, metavar="DIR")
@@ -82,7 +86,19 @@ def _text(args: argparse.Namespace) -> int:
     from zipfian.evaluate.datasets import load_beir
     from zipfian.evaluate.lab import compare
 
-    return _show(args, compare(load_beir(args.folder, args.split), _methods(args, TEXT_METHODS), _options(args)))
+    dataset, options = load_beir(args.folder, args.split), _options(args)
+    if args.encoder is not None:
+        options = replace(options, encoder=_encoder(args.encoder))
+    return _show(args, compare(dataset, _methods(args, TEXT_METHODS), options))
+
+
+def _encoder(name: str) -> Any:
+    """A text encoder of the hub; the tokens of a late-interaction model as it compares them."""
+    from zipfian.encode import hub
+    from zipfian.encode.hub.sentence import layout_of
+
+    model = hub.HubModel(name)
+    return hub.HubTextEncoder(model, projection=layout_of(model.folder).late)
 
 
 def _images(args: argparse.Namespace) -> int:

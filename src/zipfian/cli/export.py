@@ -47,11 +47,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     from zipfian.collection.settings import Settings
+    from zipfian.collection.transforms import finder
     from zipfian.index.directory import FSDirectory
     from zipfian.index.snapshot import Snapshot
 
-    with Snapshot.open(FSDirectory(args.path)) as snapshot:
-        settings = Settings.from_json(snapshot.settings, str(args.path))
+    directory = FSDirectory(args.path)
+    with Snapshot.open(directory) as snapshot:
+        settings = Settings.from_json(snapshot.settings, str(args.path)).finding(finder(directory))
         return (
             _surrogate(args, snapshot, settings) if args.kind == "surrogate" else _opensearch(args, snapshot, settings)
         )

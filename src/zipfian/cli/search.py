@@ -40,7 +40,9 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     """Arguments of every command that asks something."""
     parser.add_argument("--image", type=Path, metavar="FILE", help="a picture to search with")
     parser.add_argument("--leg", metavar="NAME", help="search this leg only, e.g. words, latent, visual, dense")
-    parser.add_argument("--method", metavar="NAME", help="hybrid (default), rrf, linear, fusion, two-stage, tfidf, ...")
+    parser.add_argument(
+        "--method", metavar="NAME", help="hybrid (default), rrf, linear, fusion, two-stage, late, tfidf, ..."
+    )
     parser.add_argument("--preset", metavar="NAME", help="latency-first, balanced or accuracy-first")
     parser.add_argument(
         "--query",

@@ -1,4 +1,4 @@
-"""`zipfian train sae`: a vocabulary of your own, out of any encoder and your own texts or pictures."""
+"""`zipfian train sae | align`: a vocabulary, or a bridge between texts and pictures, of your own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zipfian.cli import train_align
 from zipfian.cli._arguments import positive
 from zipfian.cli._output import Progress, human_bytes, human_seconds, note, print_json, printable, table
 from zipfian.cli._train_data import Data, Survey
@@ -71,10 +72,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sae.add_argument("--keep", action="store_true", help="keep activations and checkpoint")
     sae.add_argument("--keep-decoder", action="store_true", help="write the decoder too")
     sae.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    train_align.configure(kinds)
 
 
 def run(args: argparse.Namespace) -> int:
     """Encode, train, write."""
+    if args.what == "align":
+        return train_align.run(args)
     _check_folder(args.out, args.resume)
     from zipfian.encode.hub._torch import checked_device
     from zipfian.train import sae  # asks for torch before anything slow begins

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.encode.base import GROUP_CHARS, GROUP_ITEMS, Encoder
-from zipfian.errors import InvalidInput, ZipfianError
+from zipfian.errors import DiskFull, InvalidInput
 from zipfian.train.source import MemorySource, Source, shard_source
 from zipfian.types import Encoded
 
@@ -38,10 +38,6 @@ BUFFER_BYTES = 2**30
 MARKER = "activations.json"
 BYTES = 2
 """Of one component."""
-
-
-class DiskFull(ZipfianError, OSError):
-    """The activations do not fit on the disk."""
 
 
 @dataclass(slots=True, eq=False)

@@ -126,9 +126,9 @@ def train_heads(
         for number in range(settings.epochs):
             heads.train()
             losses = []
-            for pictures, captions in _batches(n, per, batch, generator):
+            for pictures, captions in batches(n, per, batch, generator):
                 for group in optimizer.param_groups:
-                    group["lr"] = _rate(step, steps, settings)
+                    group["lr"] = rate(step, steps, settings.lr, settings.warmup)
                 losses.append(_step(heads, optimizer, train, pictures.to(device), captions.to(device), settings))
                 step += 1
                 _average(kept, heads, min(settings.averaging, step / (step + 10.0)) if settings.averaging else 0.0)
@@ -162,10 +162,14 @@ def recalls(pictures: Any, captions: Any, block: int = 1_024) -> tuple[dict[int,
 
     A caption has one right picture; a picture has several right captions, and any of them counts. Ties count against.
     """
-    n, per = len(pictures), len(captions) // len(pictures)
-    owner = torch.arange(n, device=pictures.device).repeat_interleave(per)
-    scores = pictures.float() @ captions.float().T
-    right = scores[owner, torch.arange(len(captions), device=scores.device)]
+    return score_recalls(pictures.float() @ captions.float().T, block)
+
+
+def score_recalls(scores: Any, block: int = 1_024) -> tuple[dict[int, float], dict[int, float]]:
+    """The same from a matrix of scores, pictures x captions."""
+    n, per = len(scores), scores.shape[1] // len(scores)
+    owner = torch.arange(n, device=scores.device).repeat_interleave(per)
+    right = scores[owner, torch.arange(scores.shape[1], device=scores.device)]
     ahead = torch.cat([(part >= own).sum(dim=0) for part, own in _columns(scores, right, block)]) - 1
     own = right.view(n, per)
     best = own.max(dim=1, keepdim=True).values
@@ -193,7 +197,7 @@ def _tensor(part: Any, device: Any) -> Any:
     return (part if isinstance(part, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(part))).to(device)
 
 
-def _batches(n: int, per: int, batch: int, generator: Any) -> Any:
+def batches(n: int, per: int, batch: int, generator: Any) -> Any:
     """Every caption once, one per picture at a time, so that no batch holds a second caption of a picture."""
     choice = torch.argsort(torch.rand(n, per, generator=generator), dim=1)
     for turn in range(per):
@@ -248,8 +252,9 @@ def _temperature(heads: Heads) -> float:
     return float(1.0 / heads.scale().detach())
 
 
-def _rate(step: int, steps: int, settings: AlignSettings) -> float:
-    rise = max(1, round(settings.warmup * steps))
+def rate(step: int, steps: int, peak: float, warmup: float) -> float:
+    """The learning rate of a step: a straight rise, then half a cosine down to nothing."""
+    rise = max(1, round(warmup * steps))
     if step < rise:
-        return settings.lr * (step + 1) / rise
-    return settings.lr * 0.5 * (1.0 + math.cos(math.pi * (step - rise) / max(1, steps - rise)))
+        return peak * (step + 1) / rise
+    return peak * 0.5 * (1.0 + math.cos(math.pi * (step - rise) / max(1, steps - rise)))

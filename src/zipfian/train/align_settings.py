@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from zipfian.errors import InvalidInput
-from zipfian.train.settings import _real, _whole
+from zipfian.train import _checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +57,16 @@ class AlignSettings:
 
     def __post_init__(self) -> None:
         for name in ("dim", "hidden", "batch", "epochs", "patience"):
-            _whole(name, getattr(self, name), 1, 2**24)
+            _checks.whole(name, getattr(self, name), 1, 2**24)
         for name in ("word_rank", "term_rank"):
-            _whole(name, getattr(self, name), 0, 2**16)
-        _whole("seed", self.seed, 0, 2**62)
-        _real("lr", self.lr, 0.0, 1e3, above=True)
-        _real("temperature", self.temperature, 0.0, 1e3, above=True)
-        _real("weight_decay", self.weight_decay, 0.0, 1e6)
+            _checks.whole(name, getattr(self, name), 0, 2**16)
+        _checks.whole("seed", self.seed, 0, 2**62)
+        _checks.real("lr", self.lr, 0.0, 1e3, above=True)
+        _checks.real("temperature", self.temperature, 0.0, 1e3, above=True)
+        _checks.real("weight_decay", self.weight_decay, 0.0, 1e6)
         for name in ("warmup", "dropout", "hidden_dropout", "smoothing", "averaging", "whole_share"):
-            _real(name, getattr(self, name), 0.0, 1.0)
-        if self.precision not in ("auto", "float32", "bf16"):
-            raise InvalidInput(f"precision must be auto, float32 or bf16, not {self.precision!r}")
+            _checks.real(name, getattr(self, name), 0.0, 1.0)
+        _checks.choice("precision", self.precision, ("auto", "float32", "bf16"))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -77,7 +75,4 @@ class AlignSettings:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> AlignSettings:
         """What `to_json` wrote."""
-        unknown = set(values) - {field.name for field in fields(cls)}
-        if unknown:
-            raise InvalidInput(f"unknown settings of an alignment: {', '.join(sorted(unknown))}")
-        return cls(**values)
+        return _checks.from_json(cls, values)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from zipfian import limits
 from zipfian.errors import InvalidInput
+from zipfian.train import _checks
 
 Precision = Literal["auto", "float32", "tf32", "bf16"]
 
@@ -69,22 +70,22 @@ class SaeSettings:
     precision: Precision = "auto"
 
     def __post_init__(self) -> None:
-        _whole("width", self.width, 1, limits.MAX_SAE_TERMS)
-        _whole("k", self.k, 1, self.width)
-        _whole("batch", self.batch, 1, 2**24)
-        _whole("dead_after", self.dead_after, 1, 2**50)
-        _whole("aux_rows", self.aux_rows, 1, 2**24)
-        _whole("seed", self.seed, 0, 2**62)
+        _checks.whole("width", self.width, 1, limits.MAX_SAE_TERMS)
+        _checks.whole("k", self.k, 1, self.width)
+        _checks.whole("batch", self.batch, 1, 2**24)
+        _checks.whole("dead_after", self.dead_after, 1, 2**50)
+        _checks.whole("aux_rows", self.aux_rows, 1, 2**24)
+        _checks.whole("seed", self.seed, 0, 2**62)
         if self.aux_k is not None:
-            _whole("aux_k", self.aux_k, 0, self.width)
-        _real("epochs", self.epochs, 0.0, 1e6, above=True)
-        _real("lr", self.lr, 0.0, 1e3, above=True)
-        _real("warmup", self.warmup, 0.0, 1.0)
+            _checks.whole("aux_k", self.aux_k, 0, self.width)
+        _checks.real("epochs", self.epochs, 0.0, 1e6, above=True)
+        _checks.real("lr", self.lr, 0.0, 1e3, above=True)
+        _checks.real("warmup", self.warmup, 0.0, 1.0)
         for name in ("weight_decay", "l1", "aux_weight"):
-            _real(name, getattr(self, name), 0.0, 1e6)
-        _choice("optimizer", self.optimizer, ("adam", "adamw"))
-        _choice("decoder", self.decoder, ("kaiming", "unit"))
-        _choice("precision", self.precision, ("auto", "float32", "tf32", "bf16"))
+            _checks.real(name, getattr(self, name), 0.0, 1e6)
+        _checks.choice("optimizer", self.optimizer, ("adam", "adamw"))
+        _checks.choice("decoder", self.decoder, ("kaiming", "unit"))
+        _checks.choice("precision", self.precision, ("auto", "float32", "tf32", "bf16"))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -93,10 +94,7 @@ class SaeSettings:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> SaeSettings:
         """What `to_json` wrote."""
-        unknown = set(values) - {field.name for field in fields(cls)}
-        if unknown:
-            raise InvalidInput(f"unknown training settings: {', '.join(sorted(unknown))}")
-        return cls(**values)
+        return _checks.from_json(cls, values)
 
     @classmethod
     def preset(cls, name: str, dim: int, **changes: Any) -> SaeSettings:
@@ -149,19 +147,3 @@ INFERENCE_PRESETS: Mapping[str, InferencePreset] = {
     "bm25-v": InferencePreset(k=16, k_post=16, phi="identity", k1=1.5, b=0.75, scale=100.0, weighted_query=False),
     "latent-terms": InferencePreset(k=16, k_post=None, phi="sqrt", k1=8.0, b=0.7, scale=None, weighted_query=True),
 }
-
-
-def _whole(name: str, value: object, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidInput(f"{name} must be a whole number between {low:,} and {high:,}, not {value!r}")
-
-
-def _real(name: str, value: object, low: float, high: float, *, above: bool = False) -> None:
-    good = not isinstance(value, bool) and isinstance(value, (int, float)) and low <= value <= high
-    if not good or (above and value == low):
-        raise InvalidInput(f"{name} must be a number {'above' if above else 'from'} {low:g} to {high:g}, not {value!r}")
-
-
-def _choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}, not {value!r}")

@@ -6,6 +6,7 @@ idf-weighted impacts of its visual words. What a word adds to a picture becomes 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,35 @@ import numpy.typing as npt
 
 from zipfian.errors import InvalidInput
 from zipfian.types import FloatArray
+
+Table = tuple[npt.NDArray[np.uint16], FloatArray]
+
+STRENGTHS = (1.0, 3.0, 10.0, 30.0)
+KEEP = 128
+
+
+def choose_table(
+    words: npt.NDArray[Any], impacts: npt.NDArray[Any], measure: Callable[[Table], float], *,
+    strengths: Sequence[float] = STRENGTHS, keep: int = KEEP,
+) -> tuple[Table, float]:  # fmt: skip
+    """The table of the strength that `measure` finds best (the first of equals), and that strength."""
+    best: tuple[float, Table, float] | None = None
+    for strength in strengths:
+        table = ridge_table(words, impacts, strength=strength, keep=keep)
+        score = measure(table)
+        if best is None or score > best[0]:
+            best = score, table, strength
+    if best is None:
+        raise InvalidInput("no strength of the ridge was given to choose from")
+    return best[1], best[2]
+
+
+def translated(table: Table, words: npt.NDArray[Any], n_terms: int) -> FloatArray:
+    """(texts, visual words): what a text that uses some words asks for; `words` above 0 count once."""
+    rows = np.zeros((len(table[0]), n_terms), np.float32)
+    np.put_along_axis(rows, table[0].astype(np.int64), table[1], axis=1)
+    asked: FloatArray = (words > 0).astype(np.float32) @ rows
+    return asked
 
 
 def ridge_table(

@@ -1,0 +1,38 @@
+"""Checks that the settings of every training share, and how settings come back from JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from zipfian.errors import InvalidInput
+
+T = TypeVar("T")
+
+
+def whole(name: str, value: object, low: int, high: int) -> None:
+    """A whole number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(f"{name} must be a whole number between {low:,} and {high:,}, not {value!r}")
+
+
+def real(name: str, value: object, low: float, high: float, *, above: bool = False) -> None:
+    """A number from `low` to `high`; with `above`, `low` itself is not one."""
+    good = not isinstance(value, bool) and isinstance(value, (int, float)) and low <= value <= high
+    if not good or (above and value == low):
+        raise InvalidInput(f"{name} must be a number {'above' if above else 'from'} {low:g} to {high:g}, not {value!r}")
+
+
+def choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """One of some words."""
+    if value not in allowed:
+        raise InvalidInput(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def from_json(cls: type[T], values: Mapping[str, Any]) -> T:
+    """Settings of a dataclass again; a name it does not have is an error."""
+    unknown = set(values) - {field.name for field in fields(cls)}  # type: ignore[arg-type]
+    if unknown:
+        raise InvalidInput(f"unknown settings of {cls.__name__}: {', '.join(sorted(unknown))}")
+    return cls(**values)
