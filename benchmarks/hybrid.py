@@ -102,7 +102,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
                     "latent": Question(zf.Terms(latent[source].ids[heaviest], latent[source].weights[heaviest])),
                     "dense": Question(dense[source] + 0.5 * rng.normal(size=384).astype(np.float32)),
                 }
-                run = prepared(col._reading(), plan, questions)
+                run = prepared(col.view(), plan, questions)
                 if q == 0:
                     run.search(10, None)  # compiles, decodes
                 found.append(clock(run, 10, 3))
@@ -134,7 +134,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
                         "visual": Question(visual[source]),
                         "dense": Question(dense[source] + 0.5 * rng.normal(size=1280).astype(np.float32)),
                     }
-                    run = prepared(col._reading(), plan, questions)
+                    run = prepared(col.view(), plan, questions)
                     if q == 0:
                         run.search(10, None)
                     found.append(clock(run, 10, 3))

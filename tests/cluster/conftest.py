@@ -31,6 +31,7 @@ def address(cluster: Cluster) -> Iterator[str]:
     name = f"test-{next(NAMES)}"
     yield f"opensearch://{cluster.hosts}/{name}"
     drop(cluster, name)
+    drop(cluster, f"{name}.zf-models")
 
 
 def drop(cluster: Cluster, name: str) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
+
+from tests.toys import MEANINGS, ToyText
+from zipfian.types import Encoded
 
 WORDS = [f"w{i}" for i in range(300)]
 
@@ -97,3 +102,27 @@ FILTERS: list[dict[str, Any]] = [
     {"and": [{"lang": "en"}, {"not": {"year": 2020}}]},
     {"or": [{"not": {"lang": {"exists": True}}}, {"and": [{"ok": True}, {"price": {">": 1}}]}]},
 ]
+
+
+class ToySplade(ToyText):
+    """Expands words by hand: each is a term, and so is what it means."""
+
+    n_terms = 64
+
+    def __init__(self) -> None:
+        super().__init__("toy-splade")
+
+    def labels(self) -> list[str]:
+        return [f"piece {i}" for i in range(self.n_terms)]
+
+    def one(self, item: str) -> Encoded:
+        weights: dict[int, tuple[float, int, int]] = {}
+        for found in re.finditer(r"\w+", item.lower()):
+            own = 8 + int(hashlib.sha256(found.group().encode()).hexdigest(), 16) % (self.n_terms - 8)
+            for term, weight in ((own, 1.37), (MEANINGS.get(found.group(), 0), 0.82)):
+                if term and weight > weights.get(term, (0.0, 0, 0))[0]:
+                    weights[term] = weight, found.start(), found.end()
+        terms = sorted(weights)
+        values = np.array([[weights[t][0]] for t in terms], np.float32).reshape(-1, 1)
+        places = np.array([weights[t][1:] for t in terms], np.int32).reshape(-1, 2)
+        return Encoded(values, places, np.array(terms, np.int32), super().one(item).pooled)

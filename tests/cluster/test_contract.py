@@ -220,7 +220,7 @@ def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
         (dog,) = [p for p in tree.parts if p.details["term"] == 1]
         assert dog.label == "latent 1" and dog.details["from"] == "hound"
         assert [e["text"] for e in dog.evidence] == ["puppy"]
-        for method in ("rrf", "two-stage", None):
+        for method in ("rrf", "two-stage", "late", None):
             found = c.search("red hound", method=method)
             assert found[0].id in ("a", "b") and {"words", "latent"} <= set(found[0].legs)
             told = found.explain(found[0])
@@ -230,21 +230,15 @@ def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
         assert reranked[0].score == pytest.approx(c.score("dense", "my puppy", [reranked[0].id])[0], abs=1e-6)
 
 
-def test_dense_legs_only_rerank(address: str) -> None:
-    """What cannot be the same says so."""
+def test_what_cannot_be_the_same_says_so(address: str) -> None:
     with opensearch.create(address, {"words": Leg.words(), "dense": Leg.dense(vector="v")}) as c:
         c.add([{"id": "a", "text": "x", "vector": {"v": [1.0, 0.0]}}, {"id": "b", "text": "x"}])
         c.commit()
-        with pytest.raises(InvalidInput, match="only rerank here"):
-            c.search(np.array([1.0, 1.0]), leg="dense")
         scores = c.score("dense", np.array([1.0, 1.0]), ["a", "b"])
         assert scores[0] == pytest.approx(0.5**0.5) and np.isnan(scores[1])
-        with pytest.raises(InvalidInput, match="formula"):
-            c.search("x", method="tfidf")
+        assert ids(c.search(np.array([1.0, 1.0]), leg="dense")) == ["a"]
         with pytest.raises(InvalidInput, match="keeps what it acknowledged"):
             c.rollback()
-        with pytest.raises(InvalidInput, match="scoring= is for collections in a folder"):
-            c.search("x", scoring=BM25())
         with pytest.raises(InvalidInput, match="copy_from"):
             c.add_leg("more", Leg.words())
         with pytest.raises(InvalidInput, match="no data with a commit"):

@@ -10,8 +10,7 @@ import pytest
 
 from zipfian.engines.opensearch.bulk import Bulk, BulkSettings
 from zipfian.engines.opensearch.documents import Operation, deletion
-from zipfian.engines.opensearch.errors import DocumentsRejected, EngineRefused, EngineUnavailable, Rejection
-from zipfian.errors import InvalidInput
+from zipfian.errors import DocumentsRejected, EngineRefused, EngineUnavailable, InvalidInput, Rejection
 
 
 class FakeClient:

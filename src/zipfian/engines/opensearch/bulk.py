@@ -18,9 +18,8 @@ from typing import Any
 
 from zipfian.engines.opensearch.client import RETRY_STATUS, Client
 from zipfian.engines.opensearch.documents import Operation
-from zipfian.engines.opensearch.errors import EngineRefused, EngineUnavailable, Rejection
 from zipfian.engines.opensearch.mapping import SEQUENCE
-from zipfian.errors import InvalidInput
+from zipfian.errors import EngineRefused, EngineUnavailable, InvalidInput, Rejection
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0

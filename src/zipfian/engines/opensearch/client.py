@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zipfian.engines.opensearch.address import Address, credentials
-from zipfian.engines.opensearch.errors import EngineRefused, EngineUnavailable
-from zipfian.errors import IndexExists, IndexNotFound, InvalidInput, MissingExtra
+from zipfian.engines.opensearch.address import CA_FILE, Address, credentials
+from zipfian.errors import EngineRefused, EngineUnavailable, IndexExists, IndexNotFound, InvalidInput, MissingExtra
 
 RETRY_STATUS = (429, 502, 503, 504)
 # The client logs every lost connection with its traceback; without a handler of the user's own that would be printed.
@@ -56,7 +57,10 @@ class Server:
 class Client:
     """One cluster. Reads go to another node when one does not answer."""
 
-    def __init__(self, address: Address, timeout: float = 30.0, verify_certs: bool = True, **more: Any) -> None:
+    def __init__(
+        self, address: Address, timeout: float = 30.0, verify_certs: bool = True,
+        ca_certs: str | os.PathLike[str] | None = None,
+    ) -> None:  # fmt: skip
         try:
             import opensearchpy
         except ImportError:
@@ -73,10 +77,15 @@ class Client:
             "retry_on_timeout": True,
             "retry_on_status": (502, 503, 504),
             **credentials(address),
-            **more,
         }
+        if ca_certs is not None:
+            options["ca_certs"] = os.fspath(ca_certs)
         if address.secure:
-            options |= {"verify_certs": verify_certs, "ssl_assert_hostname": verify_certs, "ssl_show_warn": True}
+            options |= {"verify_certs": verify_certs, "ssl_show_warn": True}
+            if not verify_certs:
+                options["ssl_assert_hostname"] = False
+            if "ca_certs" in options:
+                check_authorities(options["ca_certs"])
         self._client = opensearchpy.OpenSearch(**options)
         self._server: Server | None = None
 
@@ -101,7 +110,7 @@ class Client:
                 f"{self.address}: no answer in time to {method} {path}; raise timeout=, or look at the cluster's load"
             ) from e
         except errors.SSLError as e:
-            raise EngineUnavailable(f"{self.address}: the TLS connection was refused ({e.error})") from e
+            raise EngineUnavailable(f"{self.address}: {_untrusted(str(e.error))}") from e
         except errors.ConnectionError as e:
             raise EngineUnavailable(
                 f"{self.address}: no node answers ({_brief(e.error)}); is the cluster running, and is this its address?"
@@ -143,6 +152,30 @@ def reason_of(info: Any) -> tuple[str, str]:
     causes = error.get("root_cause") or [error]
     cause = causes[0] if isinstance(causes, list) and isinstance(causes[0], Mapping) else error
     return str(cause.get("type", "")), str(cause.get("reason", ""))[:300]
+
+
+def check_authorities(file: str) -> None:
+    """A file of certificates that can be read; the client would only say so at the first request, and obscurely."""
+    try:
+        ssl.create_default_context(cafile=file)
+    except FileNotFoundError:
+        raise InvalidInput(f"{file}: no such file; ca_certs names the certificates of trusted authorities") from None
+    except OSError as e:  # SSLError is one
+        raise InvalidInput(f"{file}: holds no certificate that can be read ({e})") from None
+
+
+def _untrusted(error: str) -> str:
+    """What a failed handshake means, and what to do."""
+    if "ostname mismatch" in error or "IP address mismatch" in error or "doesn't match" in error:
+        return f"its certificate is for another host name; use the name it was made for ({_brief(error)})"
+    if "CERTIFICATE_VERIFY_FAILED" in error:
+        return (
+            f"its certificate is not valid or not signed by an authority known here; name the file of its authority "
+            f"with ca_certs= or {CA_FILE} ({_brief(error)})"
+        )
+    if "WRONG_VERSION_NUMBER" in error or "record layer failure" in error:
+        return f"the server speaks no TLS there: use opensearch://, or its TLS port ({_brief(error)})"
+    return f"no TLS connection ({_brief(error)})"
 
 
 def _brief(error: Any) -> str:

@@ -23,18 +23,20 @@ import numpy.typing as npt
 from zipfian.collection.legs import Leg
 from zipfian.engines.opensearch.client import Server
 from zipfian.errors import InvalidInput
-from zipfian.index.lengths import apply_phi
+from zipfian.index.phi import apply_phi
+from zipfian.limits import MAX_CLUSTER_FREQUENCY
 from zipfian.retrieve.scoring import BM25, Dot
 
 Storage = Literal["frequencies", "repeated", "features"]
 """token|tf, token token token, or a map of real numbers."""
 
 DELIMITER = "|"
+NOBODY = "%"
+"""No term is sent as this: a percent sign in a term is escaped by more than itself."""
 STEPS = 100.0
 """Steps in a weight of 1 where phi leaves no whole numbers."""
 REPEATED_STEPS = 8.0
 """The same where a token must be repeated: a document of 16 terms then has some hundred tokens."""
-MAX_FREQUENCY = 1 << 20
 
 _PLAIN = re.compile(r"[A-Za-z0-9+#.@&_-]+\Z")
 
@@ -69,6 +71,12 @@ class LegCode:
         steps = leg.scale if whole else STEPS
         return cls(storage, min(steps, REPEATED_STEPS) if storage == "repeated" else steps)
 
+    @property
+    def nothing(self) -> str:
+        """What a document without terms sends: a token nobody asks for. Servers count documents that have the field,
+        we count all."""
+        return f"{NOBODY}{DELIMITER}1" if self.storage == "frequencies" else NOBODY
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -92,7 +100,7 @@ class LegCode:
     def frequencies(self, leg: Leg, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """What is sent for given weights; at least 1, since a posting that was kept must be found."""
         exact = np.rint(apply_phi(weights, str(leg.scoring.phi)) * self.steps)
-        return np.clip(exact, 1.0, MAX_FREQUENCY).astype(np.int64)
+        return np.clip(exact, 1.0, MAX_CLUSTER_FREQUENCY).astype(np.int64)
 
     def loss(self, leg: Leg, weights: npt.NDArray[np.float64]) -> float:
         """Sum of relative errors of the weights as sent."""

@@ -6,14 +6,14 @@ What cannot be the same, and says so when it is tried:
   no `rollback`, no older generation, and no data attached to a commit;
 - the formula of a leg is part of the index: no `scoring=` per search, no `add_leg`;
 - lengths are stored in one byte, and N counts documents that have the leg: scores with b > 0 are close, not equal;
-- a dense leg only rescores given documents.
+- a leg of vectors is searched by comparing all of them on the nodes: exact, and linear in the documents.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,23 +29,26 @@ from zipfian.collection.settings import Settings
 from zipfian.collection.store import Existing, Skipped
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
+from zipfian.engines.opensearch import models
 from zipfian.engines.opensearch.address import Address
 from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.codes import Storage
 from zipfian.engines.opensearch.documents import deletion
 from zipfian.engines.opensearch.export import stored_items
-from zipfian.engines.opensearch.legquery import leg_query
+from zipfian.engines.opensearch.legquery import leg_query, no_faiss, no_formula
 from zipfian.engines.opensearch.mapping import SEQUENCE, Layout, read, vector_dims
-from zipfian.engines.opensearch.reader import PAGE, Reader
+from zipfian.engines.opensearch.reader import PAGE, SCAN_DOCUMENTS, Reader, check_scan
 from zipfian.engines.opensearch.running import cluster_plan, explain_id, run
 from zipfian.engines.opensearch.writing import Writing
 from zipfian.errors import FingerprintMismatch, InvalidInput, ReadOnly
 from zipfian.explain.terms import compare
 from zipfian.fuse.methods import Method
+from zipfian.index.check import CheckReport
 from zipfian.index.directory import FSDirectory
 from zipfian.index.metadata import FieldType
 from zipfian.index.snapshot import Snapshot
+from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.retrieve.scoring import Scoring
 from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
@@ -57,8 +60,10 @@ class OpenSearchCollection:
     def __init__(
         self, client: Client, layout: Layout, fields: Mapping[str, FieldType], dims: Mapping[str, int],
         mode: Literal["r", "w"], bulk: BulkSettings, encodings: EncodingCache | None,
+        scan_documents: int = SCAN_DOCUMENTS,
     ) -> None:  # fmt: skip
         """Use `create` or `open`."""
+        self._scan_documents = check_scan(scan_documents)
         self._client = client
         self._layout = layout
         self._mode = mode
@@ -79,6 +84,8 @@ class OpenSearchCollection:
         timeout: float = 30.0,
         bulk: BulkSettings | None = None,
         verify_certs: bool = True,
+        ca_certs: str | os.PathLike[str] | None = None,
+        scan_documents: int = SCAN_DOCUMENTS,
         encodings: EncodingCache | bool = True,
     ) -> OpenSearchCollection:
         """Make a new index and open it for writing.
@@ -98,12 +105,23 @@ class OpenSearchCollection:
             Seconds for one request.
         bulk
             How documents are sent.
+        verify_certs, ca_certs
+            For TLS: whether the server must prove who it is, and a file of the authorities to believe (else
+            `ZIPFIAN_OPENSEARCH_CA`, else the usual public ones).
+        scan_documents
+            Vectors that one search may compare; more are an error, since it would take long.
         """
-        client = Client(Address.parse(address), timeout, verify_certs)
+        check_scan(scan_documents)
+        client = Client(Address.parse(address), timeout, verify_certs, ca_certs)
         settings = Settings(make_legs(legs))
         layout = Layout.choose(settings, client.server, storage, shards, replicas, refresh)
         client.call("PUT", f"/{client.address.index}", layout.body())
-        return cls(client, layout, {}, {}, "w", bulk or BulkSettings(), _cache(encodings))
+        try:
+            models.keep(client, settings.legs, replicas)
+        except BaseException:
+            client.call("DELETE", f"/{client.address.index}")  # it could not be searched
+            raise
+        return cls(client, layout, {}, {}, "w", bulk or BulkSettings(), _cache(encodings), scan_documents)
 
     @classmethod
     def open(
@@ -114,14 +132,16 @@ class OpenSearchCollection:
         timeout: float = 30.0,
         bulk: BulkSettings | None = None,
         verify_certs: bool = True,
+        ca_certs: str | os.PathLike[str] | None = None,
+        scan_documents: int = SCAN_DOCUMENTS,
         encodings: EncodingCache | bool = True,
     ) -> OpenSearchCollection:
         """Open an index that zipfian made; one that was changed, or made with other models, is refused."""
         if mode not in ("r", "w"):
             raise InvalidInput(f"mode must be 'r' or 'w', not {mode!r}")
-        client = Client(Address.parse(address), timeout, verify_certs)
+        client = Client(Address.parse(address), timeout, verify_certs, ca_certs)
         layout, fields, dims = _look(client)
-        return cls(client, layout, fields, dims, mode, bulk or BulkSettings(), _cache(encodings))
+        return cls(client, layout, fields, dims, mode, bulk or BulkSettings(), _cache(encodings), scan_documents)
 
     # ------------------------------------------------------------------ writing
 
@@ -185,7 +205,10 @@ class OpenSearchCollection:
         """Not possible: documents are durable when `add` returns."""
         raise InvalidInput("a cluster keeps what it acknowledged: delete the documents instead")
 
-    def add_leg(self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None) -> None:
+    def add_leg(
+        self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
         """Not possible: a leg's similarity is part of the index."""
         raise InvalidInput(
             f"leg {name!r} cannot be added to an index that exists: add it to a collection in a folder, create a new "
@@ -214,15 +237,17 @@ class OpenSearchCollection:
         preset: str | None = None,
         scoring: Scoring | None = None,
         query: QueryMode | None = None,
-        K: int | None = None,
+        K: int | AdaptiveK | None = None,
+        ann: str | None = None,
         exact_match_bonus: float = 0.0,
     ) -> Results:
         """The k best documents; as `Collection.search`. All legs of one search see one point in time."""
         check_k(k)
-        _no_scoring(scoring)
+        no_formula(scoring)
+        no_faiss(ann)
         check_bonus(exact_match_bonus)
         reader, question = self.reader(), Question.of(asked, image, query)
-        plan = cluster_plan(reader, question, k=k, leg=leg, method=method, preset=preset, depth=K)
+        plan = cluster_plan(reader, question, k=k, leg=leg, method=method, preset_name=preset, depth=K)
         return run(reader, question, plan, k, where, self._commits, exact_match_bonus)
 
     def score(
@@ -230,16 +255,11 @@ class OpenSearchCollection:
         scoring: Scoring | None = None, *, image: ImageSource | None = None, query: QueryMode | None = None,
     ) -> npt.NDArray[np.float64]:  # fmt: skip
         """Scores of given documents in one leg; 0.0 without a shared term, NaN where `where` excludes one."""
-        _no_scoring(scoring)
         if isinstance(ids, str):
             raise InvalidInput("score takes a sequence of ids; put a single id into a list")
         reader = self.reader()
-        prepared = leg_query(reader, leg, Question.of(asked, image, query))
-        wanted = [check_id(i) for i in ids]
-        for doc_id, there in zip(wanted, reader.present(wanted), strict=True):
-            if not there:
-                raise InvalidInput(f"there is no document {doc_id!r} in {reader.where} (as of the last commit)")
-        docs = reader.numbers(wanted)
+        prepared = leg_query(reader, leg, Question.of(asked, image, query), scoring)
+        docs = reader.numbers([check_id(i) for i in ids])
         scores = prepared.score(docs)
         mask = reader.mask(where)
         if mask is not None:
@@ -252,9 +272,9 @@ class OpenSearchCollection:
         query: QueryMode | None = None,
     ) -> Explanation:  # fmt: skip
         """Why a document scores what it scores: the engine's own numbers as a tree whose parts sum to the score."""
-        _no_scoring(scoring)
+        no_formula(scoring)
         reader, question = self.reader(), Question.of(asked, image, query)
-        plan = cluster_plan(reader, question, leg=leg, method=method, preset=preset)
+        plan = cluster_plan(reader, question, leg=leg, method=method, preset_name=preset)
         return explain_id(reader, question, plan, check_id(id))
 
     def why(self, asked: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
@@ -266,7 +286,9 @@ class OpenSearchCollection:
         """A fresh reader; `with reader.pinned():` makes several searches see the same state."""
         if self._closed:
             raise InvalidInput("this collection is closed; open it again")
-        return Reader(self._client, self._writing.settings, self._layout.codes, self._writing.dims)
+        return Reader(
+            self._client, self._writing.settings, self._layout.codes, self._writing.dims, self._scan_documents
+        )
 
     def get(self, id: str) -> Document | None:
         """The stored document as of the last commit, or None."""
@@ -323,6 +345,12 @@ class OpenSearchCollection:
         """What became of the documents of the last `add`: taken, present, rejected, requests sent again."""
         return self._writing.last
 
+    @property
+    def user(self) -> Mapping[str, Any]:
+        """Nothing: an index keeps no data with a commit."""
+        self.reader()
+        return {}
+
     def refresh(self) -> int:
         """See metadata fields that other writers have added; documents are seen as soon as they are visible."""
         self.reader()
@@ -336,6 +364,10 @@ class OpenSearchCollection:
 
         return collect(self.reader(), self._layout, self._writing.losses)
 
+    def check(self) -> CheckReport:
+        """Not possible: the files are the cluster's, which checks them when it reads and copies them."""
+        raise InvalidInput("the files of an index belong to the cluster, which checks them itself: look at stats()")
+
     def close(self) -> None:
         """Give the connections back."""
         if not self._closed:
@@ -345,7 +377,7 @@ class OpenSearchCollection:
     def __enter__(self) -> OpenSearchCollection:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -358,11 +390,6 @@ class OpenSearchCollection:
         return self._writing
 
 
-def _no_scoring(scoring: Scoring | None) -> None:
-    if scoring is not None:
-        raise InvalidInput("the formula of a leg is part of the index: scoring= is for collections in a folder")
-
-
 def _look(client: Client) -> tuple[Layout, dict[str, FieldType], dict[str, int]]:
     """What the index says about itself now."""
     found = client.call("GET", f"/{client.address.index}")
@@ -370,6 +397,7 @@ def _look(client: Client) -> tuple[Layout, dict[str, FieldType], dict[str, int]]
         raise InvalidInput(f"{client.address}: the name stands for {len(found)} indices; name one")
     entry = next(iter(found.values()))
     layout, fields = read(entry, str(client.address))
+    layout = replace(layout, settings=layout.settings.finding(models.finder(client)))
     return layout, fields, vector_dims(entry["mappings"].get("properties", {}), str(client.address))
 
 

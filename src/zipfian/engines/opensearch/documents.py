@@ -16,9 +16,11 @@ from zipfian.collection.legs import Leg
 from zipfian.collection.results import Document
 from zipfian.engines.opensearch.codes import LegCode, token, weights_of
 from zipfian.engines.opensearch.fields import document_fields, properties
-from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, leg_field, vector_field, vector_property
+from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, WORDS, leg_field, vector_field, vector_property
 from zipfian.errors import IndexCorrupt
 from zipfian.index.metadata import decode_metadata, encode_metadata
+from zipfian.index.phi import apply_phi
+from zipfian.retrieve.scoring import BM25
 from zipfian.types import Terms
 from zipfian.vocabulary import prune_terms
 
@@ -75,6 +77,10 @@ class Writer:
         source: dict[str, Any] = {SEQUENCE: sequence, STORED: stored, **values}
         for name, leg in self.legs.items():
             tokens, weights = self._terms(name, leg, item)
+            if leg.kind == "words" and WORDS not in source:
+                source[WORDS] = float(apply_phi(weights, str(leg.scoring.phi)).sum())
+            if not tokens and isinstance(leg.scoring, BM25):
+                source[leg_field(name)] = self.codes[name].nothing
             if tokens:
                 source[leg_field(name)] = self.codes[name].field(leg, tokens, weights)
                 loss = self.losses.setdefault(name, Loss())
@@ -123,8 +129,8 @@ def pack(vector: npt.NDArray[np.float32]) -> str:
 
 
 def unpack(text: str) -> npt.NDArray[np.float32]:
-    """The inverse of `pack`."""
-    return np.frombuffer(base64.b64decode(text), "<f4").astype(np.float32)
+    """The inverse of `pack`; servers give it back without padding."""
+    return np.frombuffer(base64.b64decode(text + "=" * (-len(text) % 4)), "<f4").astype(np.float32)
 
 
 def _line(value: Mapping[str, Any]) -> bytes:

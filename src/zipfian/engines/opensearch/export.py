@@ -18,6 +18,7 @@ import numpy as np
 from zipfian.collection.items import Item
 from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
+from zipfian.engines.opensearch import models
 from zipfian.engines.opensearch.client import Server
 from zipfian.engines.opensearch.codes import REPEATED_STEPS, LegCode, Storage, token, weights_of
 from zipfian.engines.opensearch.documents import Writer
@@ -113,8 +114,17 @@ def write_opensearch(
     files.append(_write(folder / "mapping.json", body))
     for name, leg in settings.posting_legs.items():
         files.append(_write(folder / f"query-{name}.json", query_template(name, leg, layout.codes[name], server)))
+    how = _HOW.format(index=index, server=server.version)
+    sent = [
+        f"{json.dumps({'index': {'_id': i}})}\n{json.dumps(source)}\n" for i, source in models.documents(settings.legs)
+    ]
+    if sent:
+        files.append(folder / "models.ndjson")
+        files[-1].write_text("".join(sent), encoding="utf-8")
+        files.append(_write(folder / "models-mapping.json", models.body(replicas)))
+        how += _MODELS.format(index=f"{index}{models.SUFFIX}")
     files.append(folder / "README.txt")
-    files[-1].write_text(_HOW.format(index=index, server=server.version), encoding="utf-8")
+    files[-1].write_text(how, encoding="utf-8")
     return Exported(count, tuple(files), {name: loss.mean for name, loss in writer.losses.items()})
 
 
@@ -163,4 +173,10 @@ _HOW = """For an OpenSearch server, written for version {server} (2.10 to 2.x sc
 
 query-LEG.json holds a search body with placeholders and says how a query's weights become boosts.
 zipfian opens the same index: Collection.open("opensearch://HOST/{index}").
+"""
+_MODELS = """
+Its scalar legs need their transforms beside it:
+
+  curl -X PUT HOST/{index} -H 'Content-Type: application/json' --data-binary @models-mapping.json
+  curl -X POST HOST/{index}/_bulk -H 'Content-Type: application/x-ndjson' --data-binary @models.ndjson
 """

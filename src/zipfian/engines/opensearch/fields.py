@@ -15,12 +15,10 @@ from typing import Any
 
 from zipfian.errors import IndexCorrupt, LimitExceeded
 from zipfian.index.metadata import LISTS, FieldType, element_type, infer_field_type, merge_field_types, microseconds
+from zipfian.limits import MAX_KEYWORD_BYTES
 
 HAS = "zf_has"
 """Names of the fields that a document has: an empty list is there, too, which the index could not tell otherwise."""
-
-MAX_KEYWORD_BYTES = 32_766
-"""UTF-8 bytes of one indexed string; the server's limit."""
 
 _CODES: dict[str, str] = {"string": "s", "integer": "i", "number": "n", "boolean": "b", "date": "d"}
 _TYPES: dict[str, dict[str, Any]] = {

@@ -10,13 +10,12 @@ from typing import Any
 from zipfian.engines.opensearch.fields import HAS, index_name
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index.metadata import FieldType, ScalarType, element_type
+from zipfian.limits import MAX_FILTER_GAPS
 from zipfian.retrieve.filters import And, Condition, Exists, Filter, Not, Or, parse_where
 
 Query = dict[str, Any]
 
 NOTHING: Query = {"match_none": {}}
-MAX_GAPS = 500
-"""Values of one `not in` on a list field: each becomes a range of its own."""
 
 _RANGE = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 _LONG = (-(2**63), 2**63 - 1)
@@ -75,9 +74,9 @@ def _none_of(field: str, kind: ScalarType, values: tuple[Any, ...], name: str) -
     if kind == "boolean":
         return _one_of(field, kind, tuple(v for v in (False, True) if v not in values))
     ordered = sorted({v for v in values if _fits(kind, v)})
-    if len(ordered) > MAX_GAPS:
+    if len(ordered) > MAX_FILTER_GAPS:
         raise LimitExceeded(
-            f"field {name!r}: 'not in' with {len(ordered)} values on a list; OpenSearch takes {MAX_GAPS} at most"
+            f"field {name!r}: 'not in' with {len(ordered)} values on a list; OpenSearch takes {MAX_FILTER_GAPS} at most"
         )
     if not ordered:
         return {"exists": {"field": field}}

@@ -10,18 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection import evidence
+from zipfian.collection.legquery import translated
 from zipfian.collection.question import Question
 from zipfian.engines.opensearch.codes import token
 from zipfian.engines.opensearch.explanation import Matched, parse
 from zipfian.engines.opensearch.filters import Query
 from zipfian.engines.opensearch.mapping import leg_field
 from zipfian.engines.opensearch.reader import Reader
+from zipfian.engines.opensearch.vectorquery import DenseQuery
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.explain.highlight import Snippet, highlight
-from zipfian.explain.terms import MAX_EVIDENCE, describe
-from zipfian.index.lengths import apply_phi, parse_phi
-from zipfian.limits import MAX_QUERY_TERMS, MAX_QUERY_WEIGHT
-from zipfian.retrieve.scoring import BM25
+from zipfian.explain.terms import describe
+from zipfian.index.phi import apply_phi, parse_phi
+from zipfian.limits import MAX_EVIDENCE, MAX_QUERY_TERMS, MAX_QUERY_WEIGHT
+from zipfian.retrieve.scoring import BM25, Scoring
 from zipfian.retrieve.statistics import Term
 from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
@@ -63,6 +65,7 @@ class PostingsQuery:
         if len(weights) > MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(weights)} terms, the limit is {MAX_QUERY_TERMS}")
         self._terms: list[Term] = list(weights)
+        self.n_asked = len(self._terms)
         self._given = np.fromiter(weights.values(), np.float64, len(weights))
         if len(self._given) and not (self._given.min() > 0.0 and self._given.max() <= MAX_QUERY_WEIGHT):
             raise InvalidInput(f"query weights must be finite, above 0 and at most {MAX_QUERY_WEIGHT:g}")
@@ -159,9 +162,9 @@ class PostingsQuery:
             about["mean_length"] = first.mean_length / self._code.steps
         if note:
             about["note"] = note
-        return Explanation(
-            sum(n.value for n in nodes), f"{self.name}: {describe(self.leg.scoring)}", tuple(nodes), about
-        )
+        label = f"{self.name}: {describe(self.leg.scoring)}"
+        tree = Explanation(sum(n.value for n in nodes), label, tuple(nodes), about)
+        return tree if self.leg.of is None else translated(tree, label, self.leg.of)
 
     def _node(
         self, m: Matched, weight: float, places: Sequence[Mapping[str, Any]], words: Sequence[str] | None,
@@ -208,61 +211,31 @@ class PostingsQuery:
         return evidence.places(self._shown, self._reader.document(doc), stored, stored if exact else {})
 
 
-class DenseQuery:
-    """A leg of pooled vectors: they are stored in the index and compared here, for given documents only."""
-
-    def __init__(self, reader: Reader, name: str, question: Question) -> None:
-        self.name = name
-        self.leg = reader.settings.leg(name)
-        self._reader = reader
-        self.vector = question.pooled(self.leg)
-
-    def search(self, k: int, mask: Query | None) -> tuple[Ints, F64]:
-        raise InvalidInput(
-            f"leg {self.name!r}: a cluster without a vector plugin cannot search vectors; search another leg and let "
-            f"this one rerank its candidates"
-        )
-
-    def n_scored(self, mask: Query | None) -> int:
-        return self._reader.count(mask)
-
-    def coverage(self, best: float) -> float | None:
-        return None
-
-    def vectors(self, docs: Ints) -> npt.NDArray[np.float32]:
-        """The stored vectors of documents; NaN where there is none."""
-        return self._reader.vectors(docs, self.leg.vector or self.name)
-
-    def score(self, docs: Ints) -> F64:
-        rows = self.vectors(docs)
-        if rows.shape[1] != len(self.vector):
-            raise InvalidInput(
-                f"the vectors of leg {self.name!r} have {rows.shape[1]} numbers, the query's has {len(self.vector)}"
-            )
-        length = np.linalg.norm(rows.astype(np.float64), axis=1)
-        return rows.astype(np.float64) @ self.vector.astype(np.float64) / np.where(length > 0.0, length, 1.0)
-
-    def explain(self, doc: int) -> Explanation:
-        value = float(self.score(np.array([doc], np.int64))[0])
-        what = "cosine" if self.leg.align is None else "cosine of text and picture in their common space"
-        return Explanation(value, f"{self.name}: {what}", (), {"dimensions": len(self.vector)})
-
-    def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
-        return highlight(self._reader.document(doc).text or "", [], **options)
-
-    def settings(self) -> dict[str, Any]:
-        return {"leg": self.name, "scoring": {"name": "cosine"}, "engine": "opensearch"}
-
-
-def leg_query(reader: Reader, name: str, question: Question) -> PostingsQuery | DenseQuery:
+def leg_query(
+    reader: Reader, name: str, question: Question, scoring: Scoring | None = None, ann: str | None = None
+) -> PostingsQuery | DenseQuery:
     """The question for one leg, which must be able to answer it."""
     leg = reader.settings.leg(name)
+    no_formula(scoring)
+    no_faiss(ann)
     if not question.answers(leg):
         takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[leg.asks_for]
         if leg.has_vectors and leg.asks_for is None:
             takes = "a vector"
         raise InvalidInput(f"leg {name!r} takes {takes}, not {question.describe()}")
     return DenseQuery(reader, name, question) if leg.has_vectors else PostingsQuery(reader, name, question)
+
+
+def no_formula(scoring: Scoring | None) -> None:
+    """A leg's similarity is part of the mapping."""
+    if scoring is not None:
+        raise InvalidInput("the formula of a leg is part of the index: scoring= is for collections in a folder")
+
+
+def no_faiss(ann: str | None) -> None:
+    """FAISS indexes are built over the files of a folder."""
+    if ann is not None:
+        raise InvalidInput(f"ann={ann!r} is for collections in a folder: a cluster compares all vectors, exactly")
 
 
 def clauses(query: Any) -> int:

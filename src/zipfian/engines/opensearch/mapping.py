@@ -17,9 +17,11 @@ from zipfian.errors import FingerprintMismatch, FormatTooNew, IndexCorrupt, Inva
 from zipfian.index.metadata import FieldType
 from zipfian.limits import MAX_METADATA_FIELDS, MAX_TERM_BYTES
 
-FORMAT = 1
+FORMAT = 2
 SEQUENCE = "zf_seq"
 """Order of the last upsert, which breaks ties between equal scores as the embedded engine does."""
+WORDS = "zf_words"
+"""Words of a document, as the first words leg counts them: their mean is something a fusion asks for."""
 STORED = "doc"
 """Text and metadata as they were given; not indexed."""
 
@@ -80,6 +82,7 @@ class Layout:
                 "properties": {
                     STORED: {"type": "object", "enabled": False},
                     SEQUENCE: {"type": "long", "index": False},
+                    WORDS: {"type": "double", "index": False},
                     metadata.HAS: {"type": "keyword"},
                     **{leg_field(name): leg_property(name, leg, self.codes[name]) for name, leg in legs.items()},
                 },
@@ -131,8 +134,8 @@ def leg_property(name: str, leg: Leg, code: LegCode) -> dict[str, Any]:
 
 
 def vector_property() -> dict[str, Any]:
-    """A vector is only ever read back."""
-    return {"type": "binary", "store": True, "doc_values": False}
+    """A vector is read back, and by the script that scans."""
+    return {"type": "binary", "doc_values": True}
 
 
 def _analysis(frequencies: bool) -> dict[str, Any]:
@@ -156,6 +159,11 @@ def read(found: Mapping[str, Any], source: str) -> tuple[Layout, dict[str, Field
     version = about.get("format")
     if isinstance(version, int) and version > FORMAT:
         raise FormatTooNew(f"{source}: made by zipfian {about.get('version')}, format {version}; upgrade the package")
+    if version != FORMAT:
+        raise InvalidInput(
+            f"{source}: made by zipfian {about.get('version')}, format {version}; this one reads {FORMAT}: index the "
+            "documents into a new one"
+        )
     try:
         settings = Settings.from_json(about["settings"], source)
         codes = codes_from_json(about["codes"])

@@ -1,7 +1,7 @@
 """The read side of a collection in a cluster: one point in time, or the last refresh, and the documents seen in it.
 
-Fusion and reranking speak of documents by number. Here numbers are given out as documents appear in answers; they mean
-something within one reader only.
+Fusion and reranking speak of documents by number. Here that is the sequence number of a document's last upsert, so that
+numbers ascend in document order.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,9 @@ from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.codes import LegCode
 from zipfian.engines.opensearch.documents import document, unpack
-from zipfian.engines.opensearch.errors import EngineRefused, EngineUnavailable
 from zipfian.engines.opensearch.filters import Query, to_query
-from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, vector_field
-from zipfian.errors import InvalidInput
+from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, WORDS, vector_field
+from zipfian.errors import EngineRefused, EngineUnavailable, InvalidInput
 
 Ints = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -36,21 +36,25 @@ PAUSES_S = (0.1, 0.5, 1.0)
 """Between tries of a read."""
 IDS_AT_ONCE = 1_000
 DEFAULT_CLAUSES = 1_024
+SCAN_DOCUMENTS = 1_000_000
+"""Vectors that a search may compare one by one, unless the collection is opened with another limit."""
 
 
 class Reader:
     """Searches an index. With a point in time, everything it answers belongs together."""
 
     def __init__(
-        self, client: Client, settings: Settings, codes: Mapping[str, LegCode], dims: Mapping[str, int]
-    ) -> None:
+        self, client: Client, settings: Settings, codes: Mapping[str, LegCode], dims: Mapping[str, int],
+        scan_documents: int = SCAN_DOCUMENTS,
+    ) -> None:  # fmt: skip
         self.client = client
         self.settings = settings
         self.codes = codes
         self.dims = dims
+        self.scan_documents = scan_documents
         self.where = str(client.address)
         self._pit: str | None = None
-        self._ids: list[str] = []
+        self._ids: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
         self._documents: dict[int, Document] = {}
         self._lock = threading.Lock()
@@ -78,13 +82,16 @@ class Reader:
 
     def ask(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         """One search with statistics over all shards; its hits."""
-        params: dict[str, Any] = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
+        hits: list[dict[str, Any]] = self._answer(body, search_type="dfs_query_then_fetch")["hits"]["hits"]
+        return hits
+
+    def _answer(self, body: dict[str, Any], **params: Any) -> Any:
+        """One request, in the point in time where there is one."""
         path = f"/{self.index}/_search"
         if self._pit is not None:
             body = {**body, "pit": {"id": self._pit}}
             path = "/_search"
-        hits: list[dict[str, Any]] = self._again(path, body, params)["hits"]["hits"]
-        return hits
+        return self._again(path, body, {**params, "allow_partial_search_results": False})
 
     def _again(self, path: str, body: Any, params: Mapping[str, Any]) -> Any:
         """A read is asked again while a node leaves the cluster; a point in time is gone with the node that held it."""
@@ -123,7 +130,7 @@ class Reader:
         if after is not None:
             body["search_after"] = after
         hits = self.ask(body)
-        numbers = self.numbers([hit["_id"] for hit in hits])
+        numbers = self._learn((hit["_id"], hit["sort"][1]) for hit in hits)
         for number, hit in zip(numbers.tolist(), hits, strict=True):
             if "_source" in hit:
                 self._documents[number] = document(hit["_id"], hit["_source"], self.where)
@@ -148,8 +155,7 @@ class Reader:
         """How many documents each of some queries matches, in one request."""
         filters = {str(i): query for i, query in enumerate(queries)}
         body = {"size": 0, "aggs": {"df": {"filters": {"filters": filters}}}}
-        answer = self.client.call("POST", f"/{self.index}/_search", body)
-        buckets = answer["aggregations"]["df"]["buckets"]
+        buckets = self._answer(body)["aggregations"]["df"]["buckets"]
         return np.array([buckets[str(i)]["doc_count"] for i in range(len(queries))], np.int64)
 
     def max_clauses(self) -> int:
@@ -171,19 +177,45 @@ class Reader:
 
     def count(self, mask: Query | None) -> int:
         """Documents that a filter allows."""
-        body = None if mask is None else {"query": mask}
-        return int(self.client.call("POST", f"/{self.index}/_count", body)["count"])
+        body: dict[str, Any] = {"size": 0, "track_total_hits": True}
+        if mask is not None:
+            body["query"] = mask
+        return int(self._answer(body)["hits"]["total"]["value"])
 
-    def numbers(self, ids: Iterable[str]) -> Ints:
-        """Numbers of documents, given out on first sight."""
+    @cached_property
+    def mean_words(self) -> float | None:
+        """Words of a document on average; None where no leg counts them."""
+        if not any(leg.kind == "words" for leg in self.settings.legs.values()):
+            return None
+        body = {"size": 0, "track_total_hits": True, "aggs": {"words": {"sum": {"field": WORDS}}}}
+        answer = self._answer(body)
+        return float(answer["aggregations"]["words"]["value"]) / max(1, int(answer["hits"]["total"]["value"]))
+
+    def _learn(self, found: Iterable[tuple[str, int]]) -> Ints:
+        """Numbers of documents with given sequence numbers."""
         out = []
         with self._lock:
-            for i in ids:
-                number = self._numbers.setdefault(i, len(self._ids))
-                if number == len(self._ids):
-                    self._ids.append(i)
+            for doc_id, sequence in found:
+                number = self._numbers.get(doc_id)
+                if number is None:
+                    number = sequence
+                    while number in self._ids:  # two writers in the same nanosecond
+                        number += 1
+                    self._numbers[doc_id] = number
+                    self._ids[number] = doc_id
                 out.append(number)
         return np.array(out, np.int64)
+
+    def numbers(self, ids: Sequence[str]) -> Ints:
+        """Numbers of documents that must be there, as of the last refresh."""
+        for part in _chunks([i for i in ids if i not in self._numbers]):
+            asked: dict[str, Any] = {"_source": SEQUENCE, "realtime": False}
+            docs = self.client.call("POST", f"/{self.index}/_mget", {"ids": part}, asked)["docs"]
+            missing = next((d["_id"] for d in docs if not d.get("found")), None)
+            if missing is not None:
+                raise InvalidInput(f"there is no document {missing!r} in {self.where} (as of the last commit)")
+            self._learn((d["_id"], d["_source"][SEQUENCE]) for d in docs)
+        return np.array([self._numbers[i] for i in ids], np.int64)
 
     def ids_of(self, numbers: Iterable[int]) -> list[str]:
         return [self._ids[int(n)] for n in numbers]
@@ -200,8 +232,6 @@ class Reader:
 
     def number(self, doc_id: str) -> int:
         """The number of a document that must be there."""
-        if not self.present([doc_id])[0]:
-            raise InvalidInput(f"there is no document {doc_id!r} in {self.where} (as of the last commit)")
         return int(self.numbers([doc_id])[0])
 
     def document(self, number: int) -> Document:
@@ -225,19 +255,26 @@ class Reader:
 
     def vectors(self, docs: Iterable[int], name: str) -> npt.NDArray[np.float32]:
         """Pooled vectors of documents; a row of NaN where one has none."""
-        dim = self.dims.get(name)
-        if dim is None:
-            raise InvalidInput(f"{self.where} has no vectors {name!r}; it has: {', '.join(self.dims) or 'none'}")
-        field = vector_field(name, dim)
+        dim = self.dims.get(name, 0)
         wanted = self.ids_of(docs)
         rows = np.full((len(wanted), dim), np.nan, np.float32)
+        if not dim:
+            return rows
+        field = vector_field(name, dim)
         places = {doc_id: i for i, doc_id in enumerate(wanted)}
         for ids in _chunks(wanted):
-            body = {"size": len(ids), "query": {"ids": {"values": ids}}, "stored_fields": [field]}
+            body = {"size": len(ids), "query": {"ids": {"values": ids}}, "docvalue_fields": [field], "_source": False}
             for hit in self.ask(body):
                 for packed in hit.get("fields", {}).get(field, []):
                     rows[places[hit["_id"]]] = unpack(packed)
         return rows
+
+
+def check_scan(documents: int) -> int:
+    """A usable limit of vectors to compare."""
+    if isinstance(documents, bool) or not isinstance(documents, int) or documents < 0:
+        raise InvalidInput(f"scan_documents must be a whole number from 0, not {documents!r}")
+    return documents
 
 
 @contextmanager

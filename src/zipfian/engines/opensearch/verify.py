@@ -47,12 +47,17 @@ def verify(
     where: Any = None,
 ) -> Report:  # fmt: skip
     """Ask both the same and compare."""
+    sides = (first, second)
+    return agreement(([side.search(query, k=k, where=where, leg=leg) for side in sides] for query in queries), k)
+
+
+def agreement(answers: Iterable[Sequence[Iterable[Any]]], k: int) -> Report:
+    """How far two lists of hits agree, for each of some queries."""
     overlaps: list[float] = []
     same = 0
     correlations: list[float] = []
     errors: list[float] = []
-    for query in queries:
-        a, b = (side.search(query, k=k, where=where, leg=leg) for side in (first, second))
+    for a, b in answers:
         left, right = {h.id: h for h in a}, {h.id: h for h in b}
         shared = [i for i in left if i in right]
         overlaps.append(len(shared) / max(len(left), len(right)) if left or right else 1.0)

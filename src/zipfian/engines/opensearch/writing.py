@@ -15,9 +15,8 @@ from zipfian.encode.cache import EncodingCache
 from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.documents import Action, Loss, Writer
-from zipfian.engines.opensearch.errors import DocumentsRejected
 from zipfian.engines.opensearch.mapping import Layout
-from zipfian.errors import InvalidInput
+from zipfian.errors import DocumentsRejected, InvalidInput
 from zipfian.index.metadata import FieldType, check_metadata, merge_field_types
 
 LOOKUP = 512

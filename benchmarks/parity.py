@@ -1,0 +1,188 @@
+"""The same documents and queries in a folder and in a real three-node cluster: how far the answers agree, and why not.
+
+    python -m benchmarks.parity --scifact DIR --pets DIR [--out parity.json]
+
+SciFact through `Leg.words` and `Leg.latent`, Pets through `Leg.visual`, all documents and queries, each leg as it is by
+default and once more with b = 0. What remains is put down to its causes: scores are computed once more by hand from the
+folder's postings, first with term frequencies rounded as they are sent, then with document lengths cut to one byte as
+Lucene cuts them. Prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.cluster.server import Cluster
+from tests.cluster.smallfloat import rounded
+from zipfian import BM25, Collection, Leg
+from zipfian.collection.question import Question, encode_together
+from zipfian.encode.cache import EncodingCache, content_hash
+from zipfian.engines import opensearch
+from zipfian.engines.opensearch.verify import agreement
+from zipfian.evaluate import measures
+from zipfian.evaluate.datasets import Dataset, load_beir, load_class_folders
+from zipfian.index.phi import apply_phi
+
+K = 10
+TOGETHER = 64
+"""Queries encoded at once."""
+EXPLAINED = 200
+"""Queries whose scores are computed by hand."""
+
+
+def flat(leg: Leg) -> Leg:
+    """The leg without length normalisation."""
+    if not isinstance(leg.scoring, BM25):
+        raise ValueError("only BM25 has a b")
+    return replace(leg, scoring=replace(leg.scoring, b=0.0))
+
+
+def run(
+    dataset: Dataset, legs: dict[str, Leg], measure: str, address: str, most: int | None
+) -> Iterator[dict[str, Any]]:
+    """One row for each leg, and one for it with b = 0."""
+    every = {**legs, **{f"{name}-flat": flat(leg) for name, leg in legs.items()}}
+    folder = Path(tempfile.mkdtemp(prefix="zipfian-parity-"))
+    try:
+        with (
+            Collection.create(folder / "c.zf", every) as own,
+            opensearch.create(address, every, shards=3, replicas=1) as big,
+        ):
+            own.add(dataset.documents())
+            own.commit()
+            began = time.perf_counter()
+            big.copy_from(folder / "c.zf")
+            big.commit()
+            copied = time.perf_counter() - began
+            losses = {name: leg["mean_relative_error"] for name, leg in big.stats()["legs"].items()}
+            asked = list(dataset.queries.items())[:most]
+            answers = {name: [] for name in every}  # type: ignore[var-annotated]
+            for query, question in questions(asked, list(legs.values())):
+                for name in every:
+                    found = [
+                        side.search(question, k=K + len(dataset.ignore.get(query, ())), leg=name) for side in (own, big)
+                    ]
+                    out = dataset.ignore.get(query, frozenset())
+                    answers[name].append((question, [[h for h in hits if h.id not in out][:K] for hits in found]))
+            for name, leg in every.items():
+                yield row(dataset, name, leg, measure, [q for q, _ in asked], answers[name], own, losses[name], copied)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def questions(asked: Sequence[tuple[str, Any]], legs: Sequence[Leg]) -> Iterator[tuple[str, Question]]:
+    """Queries with their encoders' passes; pictures that are in the encode cache, with the terms kept there."""
+    if all(leg.kind == "visual" for leg in legs) and len(legs) == 1 and legs[0].model is not None:
+        vocabulary, cache = legs[0].model.load_vocabulary(), EncodingCache()
+        form = f"{legs[0].model.encoder.fingerprint}\n{vocabulary.compact_form}"
+        kept = {i: cache.get(form, content_hash(q.image.path, "image")) for i, q in asked}
+        if all(arrays is not None for arrays in kept.values()):
+            yield from ((i, Question(vocabulary.query_compact(arrays or {}))) for i, arrays in kept.items())
+            return
+    for first in range(0, len(asked), TOGETHER):
+        part = [
+            (i, Question(q.text, None if q.image is None else q.image.path)) for i, q in asked[first : first + TOGETHER]
+        ]
+        encode_together([question for _, question in part], legs)
+        yield from part
+
+
+def row(
+    dataset: Dataset, name: str, leg: Leg, measure: str, ids: Sequence[str], answers: Sequence[Any], own: Any,
+    loss: float, copied: float,
+) -> dict[str, Any]:  # fmt: skip
+    report = agreement((found for _, found in answers), K)
+    qrels = {i: dataset.qrels[i] for i in ids}
+    values = []
+    for side in (0, 1):
+        ranked = {i: [(h.id, h.score) for h in found[side]] for i, (_, found) in zip(ids, answers, strict=True)}
+        values.append(measures.means(measures.evaluate(ranked, qrels, (measure,)))[measure])
+    return {
+        "data": dataset.name, "leg": name, "scoring": leg.scoring.to_json(), "documents": dataset.n_docs,
+        "queries": len(ids), "overlap": report.overlap, "same_order": report.same_order,
+        "rank_correlation": report.rank_correlation, "measure": measure, "folder": values[0], "cluster": values[1],
+        "score_error_mean": report.score_error_mean, "score_error_max": report.score_error_max,
+        "frequency_error": loss, "copied_s": copied, **causes(own, name, leg, answers[:EXPLAINED]),
+    }  # fmt: skip
+
+
+def causes(own: Any, name: str, leg: Leg, answers: Iterable[Any]) -> dict[str, float]:
+    """Mean relative difference between the cluster's score and one by hand: as it is, with rounded frequencies, and
+    with one-byte lengths as well."""
+    view = own.view()
+    searcher = view.searcher(name)
+    scoring: Any = leg.scoring
+    phi = str(scoring.phi)
+    stats = searcher.statistics(phi)
+    whole = leg.tf != "float32" and phi == "identity"
+    steps = leg.scale if whole else 100.0
+    lengths, mean = stats.lengths[0], stats.mean_length * stats.unit
+    errors: dict[str, list[float]] = {"as_is": [], "rounded": [], "one_byte": []}
+    for question, (_, hits) in answers:
+        prepared = searcher.prepare(question.weights(leg), scoring)
+        for hit, doc in zip(hits, view.find([h.id for h in hits]).tolist(), strict=True):
+            _, tf = searcher.contributions(prepared, doc)
+            there = tf > 0.0
+            weights = apply_phi(tf[there].astype(np.float64), phi)
+            asked = prepared.weight[there]
+            length = float(lengths[doc]) * stats.unit
+            sent = np.maximum(np.rint(weights * steps), 1.0) / steps
+            byte = rounded(round(length * steps)) / steps
+            for key, w, dl in (("as_is", weights, length), ("rounded", sent, length), ("one_byte", sent, byte)):
+                norm = scoring.k1 * (1.0 - scoring.b + scoring.b * dl / mean)
+                score = float(np.sum(asked * (scoring.k1 + 1.0) * w / (w + norm)))
+                errors[key].append(abs(score - hit.score) / hit.score)
+    return {f"error_{key}": float(np.mean(found)) for key, found in errors.items()}
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Markdown."""
+    lines = [
+        "| data, leg | overlap | same list | measure, folder / cluster | score error, mean | after rounding "
+        "frequencies by hand | and one-byte lengths |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for r in rows:
+        lines.append(
+            f"| {r['data']}, {r['leg']} ({r['documents']:,} documents, {r['queries']:,} queries) | {r['overlap']:.4f} "
+            f"| {r['same_order']:.4f} | {r['measure']} {r['folder']:.4f} / {r['cluster']:.4f} "
+            f"| {r['score_error_mean']:.1e} | {r['error_rounded']:.1e} | {r['error_one_byte']:.1e} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scifact", type=Path, help="a BEIR folder")
+    parser.add_argument("--pets", type=Path, help="a folder with gallery/CLASS/* and query/CLASS/*")
+    parser.add_argument("--queries", type=int, help="only the first so many")
+    parser.add_argument("--heap", default="1g", help="of each node")
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+    with Cluster(3, args.heap, quick=False) as cluster:
+        base = f"opensearch://{cluster.hosts}"
+        if args.scifact:
+            legs = {"words": Leg.words(), "latent": Leg.latent()}
+            rows += run(load_beir(args.scifact), legs, "ndcg@10", f"{base}/parity-scifact", args.queries)
+            print(table(rows), flush=True)
+        if args.pets:
+            pets = load_class_folders(args.pets)
+            rows += run(pets, {"visual": Leg.visual()}, "r@1", f"{base}/parity-pets", args.queries)
+    print(table(rows))
+    if args.out:
+        args.out.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
