@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gzip
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from tests.evaluate.conftest import write_beir
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.report import build
 from zipfian.evaluate.tables import TABLES, run_table
-from zipfian.evaluate.tables.base import Context, Made, cell, render
+from zipfian.evaluate.tables.base import Brief, Context, Made, cell, render
 from zipfian.evaluate.tables.bm25v_cost import made_up_terms, made_up_vectors
 from zipfian.evaluate.tables.hybridvl_index import efficiency
 from zipfian.evaluate.tables.paper import BM25V_TABLE2, LATENTTERMS_TABLE1
@@ -33,7 +35,7 @@ def test_every_published_table_has_a_command() -> None:
         "bm25v-table2 bm25v-table3 bm25v-ablation bm25v-bm25-dot bm25v-table4 bm25v-latency bm25v-figure1"
         " latentterms-table1 latentterms-table2 latentterms-table5 latentterms-table6 latentterms-table7"
         " hybridvl-figure2 hybridvl-figure3 hybridvl-figure4 hybridvl-figure5 hybridvl-figure6 hybridvl-table2"
-        " hybridvl-table3 hybridvl-sweeps hybridvl-figure8"
+        " hybridvl-table3 hybridvl-sweeps hybridvl-figure8 adaptive-k surrogate-figure1"
     )
     assert set(wanted.split()) == set(TABLES)
     assert all(name == table.name and table.summary and table.data for name, table in TABLES.items())
@@ -138,8 +140,66 @@ def test_results_page(tmp_path: Path) -> None:
     assert "## A table" in text and "![seed9-x](../results/seed9-x.svg)" in text
     assert "## scifact, odd half of the queries" in text and "| latent | 0.7200+ |" in text
     assert "`zipfian eval text` (c, 2 cores" in text and "Out of scope" in text
-    build(results, tmp_path / "again.md")
-    assert (tmp_path / "again.md").read_text() == text
+    build(results, tmp_path / "docs" / "again.md")
+    assert (tmp_path / "docs" / "again.md").read_text() == text
+    build(results, tmp_path / "here.md")
+    assert "![seed9-x](results/seed9-x.svg) ([PNG](results/seed9-x.png))" in (tmp_path / "here.md").read_text()
+
+
+def test_the_page_shows_what_matters_of_wide_results(tmp_path: Path) -> None:
+    """Both directions below each other, measures beyond the important ones by name only, comparisons before tables."""
+    values = {f"{way}_{key}": 0.5 for way in ("t2i", "i2t") for key in ("r@1", "r@20", "map", "latency_ms", "s_db")}
+    both = {
+        "dataset": "f-test-val-only-without-captions", "kind": "caption", "documents": 3, "queries": 4,
+        "reference": "aligned", "methods": {"aligned": values, "words": {"t2i_r@1": 0.25}},
+        "comparisons": {"words": {"t2i_r@1": {"difference": -0.25, "p_holm": 0.001}}},
+        "settings": {"directions": {"t2i": {"documents": 1, "queries": 2}, "i2t": {"documents": 2, "queries": 2}}},
+    }  # fmt: skip
+    summary = {
+        "methods": {"hybrid": {"mean": 0.9, "deviation": 0.01}, "dense": {"mean": 0.8, "deviation": 0.02}},
+        "tests": {"hybrid": {"p": 0.04, "cohens_d": 1.5}},
+    }
+    loo = {
+        "dataset": "f", "kind": "caption", "protocol": "fair-loo", "methods": {"hybrid": {}, "dense": {}},
+        "reference": "dense", "runs": {"r@10": summary}, "settings": {"runs": 5},
+    }  # fmt: skip
+    results = tmp_path / "results"
+    made().write(results / "a-table")
+    for name, data in (("both", both), ("loo", loo)):
+        (results / name).mkdir()
+        (results / name / "report.json").write_text(json.dumps(data))
+    build(results, tmp_path / "docs" / "results.md")
+    text = (tmp_path / "docs" / "results.md").read_text()
+    assert "Text to picture: 1 documents, 2 queries; picture to text: 2 documents, 2 queries." in text
+    assert "| direction | method | r@1 | map | latency_ms |\n| --- | --- | ---: |" in text
+    assert "| text to picture | words | 0.2500-- |  |  |" in text and "| picture to text | words" not in text
+    assert "in [the JSON file](../results/both/report.json): r@20, s_db" in text
+    assert "`zipfian eval captions --protocol val-only --no-gallery-captions`" in text
+    assert "## f: FAIR-LOO" in text and "| hybrid | 0.9000 ± 0.0100 | .0400 | 1.50 |" in text
+    assert "paired t-test over the runs" in text
+    assert text.index("## f: FAIR-LOO") < text.index("## A table")
+
+
+def test_a_long_table_shows_its_brief(tmp_path: Path) -> None:
+    brief = Brief(["method", "why"], [{"method": "a", "why": "b"}], "one row")
+    long = replace(made(), brief=brief)
+    long.write(tmp_path)
+    text = (tmp_path / "seed9-x.md").read_text()
+    assert "| method | why |\n| --- | --- |\n| a | b |" in text and "index_bytes" not in text
+    assert "Shown: one row. All 2 rows are in `seed9-x.csv` and `seed9-x.json`." in text
+    assert len(json.loads((tmp_path / "seed9-x.json").read_text())["rows"]) == 2
+    assert "index_bytes" in (tmp_path / "seed9-x.csv").read_text()
+
+
+def test_no_table_says_where_data_lay(tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps([{"loss": 1.0}]))
+    run_table("hybridvl-figure2", {"log": log}, tmp_path / "out")
+    for file in (tmp_path / "out").iterdir():
+        assert str(tmp_path).encode() not in file.read_bytes()
+    assert json.loads((tmp_path / "out" / "hybridvl-figure2.json").read_text())["settings"]["data"] == {
+        "log": "log.json"
+    }
 
 
 @pytest.mark.parametrize(("text", "problem"), [("{", "not JSON"), ("[]", "a JSON object"), ("{}", "neither a table")])
@@ -160,9 +220,27 @@ def test_training_curves_from_a_log(tmp_path: Path) -> None:
     found = run_table("hybridvl-figure2", {"log": tmp_path / "log.json"}, tmp_path / "out")
     assert sorted(found.plots) == ["hybridvl-figure2-loss", "hybridvl-figure2-recall"]
     assert (tmp_path / "out" / "hybridvl-figure2-recall.svg").is_file()
-    (tmp_path / "log.json").write_text("[]")
+    for bad in ("[]", "{}", "7", '{"members": 3}', "[[1]]"):
+        (tmp_path / "log.json").write_text(bad)
+        with pytest.raises(InvalidInput, match="not a training log"):
+            run_table("hybridvl-figure2", {"log": tmp_path / "log.json"})
+
+
+def test_training_curves_of_several_heads(tmp_path: Path) -> None:
+    """As `tools/train_align.py` keeps them: histories of members with recalls by cutoff, packed."""
+    epochs = [{"epoch": i, "loss": 2.0 - i, "t2i": {"1": 0.1 * i, "10": 0.2 * i}} for i in range(3)]
+    path = tmp_path / "trials.json.gz"
+    path.write_bytes(
+        gzip.compress(json.dumps({"members": {"1": {"history": epochs}, "2": {"history": epochs}}}).encode())
+    )
+    found = run_table("hybridvl-figure2", {"log": path})
+    assert list(found.columns) == ["head", "epoch", "loss", "t2i_r@1", "t2i_r@10"] and len(found.rows) == 6
+    assert list(found.plots["hybridvl-figure2-loss"].series) == ["loss, head 1", "loss, head 2"]
+    assert found.plots["hybridvl-figure2-recall"].series["t2i_r@10"] == [(0, 0.0), (1, 0.2), (2, 0.4)]
+    assert found.brief is not None and [row["epoch"] for row in found.brief.rows] == [2, 2]
+    path.write_bytes(b"\x1f\x8bno")
     with pytest.raises(InvalidInput, match="not a training log"):
-        run_table("hybridvl-figure2", {"log": tmp_path / "log.json"})
+        run_table("hybridvl-figure2", {"log": path})
 
 
 def test_a_table_is_rendered_from_its_json_alone() -> None:

@@ -60,7 +60,7 @@ class OwnSearch(Protocol):
 
 def once(collection: Any, key: Key, make: Callable[[Any], Any]) -> tuple[Any, float]:
     """Something built from a snapshot, made once for each, and the seconds that took."""
-    view = collection._reading()
+    view = collection.view()
     known = _BUILT.setdefault(view, {})
     if key not in known:
         start = time.perf_counter()
@@ -79,7 +79,7 @@ class AnnSearch:
 
     def __call__(self, collection: Any, question: Question, k: int) -> Found:
         """The k best documents."""
-        view = collection._reading()
+        view = collection.view()
         index, _ = self.index(collection)
         start = time.perf_counter()
         vector = question.pooled(view.settings.leg(self.leg))
@@ -88,7 +88,7 @@ class AnnSearch:
             found = index.find(vector, k)
             docs, scores, scanned = found.docs, found.scores, found.scanned
         else:
-            docs, scanned = index._propose(index.searcher.prepare(vector), min(k, index.n_vectors), None)
+            docs, scanned = index.propose(index.searcher.prepare(vector), min(k, index.n_vectors), None)
             scores = -np.arange(len(docs), dtype=np.float64)
         hits = tuple(FoundHit(*pair) for pair in zip(view.ids_of(docs), scores.tolist(), strict=True))
         timings = {"encode": encoded - start, "total": time.perf_counter() - start}

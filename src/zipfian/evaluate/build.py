@@ -11,6 +11,7 @@ from typing import Any
 
 from zipfian.collection import Collection, Leg
 from zipfian.collection.legs import default_leg
+from zipfian.encode.base import Encoder
 from zipfian.errors import IndexNotFound, InvalidInput
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import Kind, Method
@@ -47,33 +48,37 @@ def grouped(methods: Sequence[Method], kind: Kind) -> list[tuple[tuple[str, ...]
 
 @contextmanager
 def built(
-    dataset: Dataset, legs: Sequence[str], work: Path | None = None, progress: Progress | None = None
-) -> Iterator[Collection]:
+    dataset: Dataset, legs: Sequence[str], work: Path | None = None, progress: Progress | None = None,
+    encoder: Encoder[Any] | None = None,
+) -> Iterator[Collection]:  # fmt: skip
     """The dataset as a searchable collection with these legs; in a temporary folder unless `work` is given.
 
     A collection kept in `work` from an earlier run with the same legs is used again; it must hold the same documents.
+    `encoder` is that of the dense leg; None: the default one.
     """
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
-        with _opened(
-            dataset, legs, work / f"{_file_name(dataset.name)}+{'+'.join(sorted(legs))}.zf", progress
-        ) as collection:
+        mark = "" if encoder is None else f"+{hashlib.sha256(encoder.fingerprint.encode()).hexdigest()[:12]}"
+        name = f"{_file_name(dataset.name)}+{'+'.join(sorted(legs))}{mark}.zf"
+        with _opened(dataset, legs, work / name, progress, encoder) as collection:
             yield collection
         return
     with (
         TemporaryDirectory(prefix="zipfian-eval-") as folder,
-        _opened(dataset, legs, Path(folder) / "collection.zf", progress) as collection,
+        _opened(dataset, legs, Path(folder) / "collection.zf", progress, encoder) as collection,
     ):
         yield collection
 
 
 @contextmanager
-def _opened(dataset: Dataset, legs: Sequence[str], path: Path, progress: Progress | None) -> Iterator[Collection]:
+def _opened(
+    dataset: Dataset, legs: Sequence[str], path: Path, progress: Progress | None, encoder: Encoder[Any] | None
+) -> Iterator[Collection]:
     mark = fingerprint(dataset)
     try:
         collection = Collection.open(path, mode="w")
     except IndexNotFound:
-        collection = Collection.create(path, make_legs(legs, dataset))
+        collection = Collection.create(path, make_legs(legs, dataset, encoder))
     with collection:
         if len(collection) and collection.user.get("dataset") != mark:
             raise InvalidInput(
@@ -85,8 +90,8 @@ def _opened(dataset: Dataset, legs: Sequence[str], path: Path, progress: Progres
         yield collection
 
 
-def make_legs(names: Sequence[str], dataset: Dataset) -> dict[str, Leg]:
-    """The legs that names mean for a dataset, by what its documents are.
+def make_legs(names: Sequence[str], dataset: Dataset, encoder: Encoder[Any] | None = None) -> dict[str, Leg]:
+    """The legs that names mean for a dataset, by what its documents are; `encoder` is that of a dense leg.
 
     `dense` reads pictures in picture sets and texts elsewhere; `aligned` and `translated` are over pictures where there
     are any, and a translated leg over pictures borrows the postings of a visual one.
@@ -94,7 +99,9 @@ def make_legs(names: Sequence[str], dataset: Dataset) -> dict[str, Leg]:
     pictures = "image" in next(dataset.documents())
     out: dict[str, Leg] = {}
     for name in names:
-        if name == "aligned":
+        if name == "dense" and encoder is not None:
+            out[name] = Leg.dense(encoder=encoder)
+        elif name == "aligned":
             out[name] = Leg.aligned("image" if pictures else "text")
         elif name == "translated":
             if pictures:

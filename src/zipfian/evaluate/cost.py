@@ -59,7 +59,7 @@ def cost_of(collection: Any, method: Method, kind: Kind, question: Question, hit
     leg = collection.legs[name]
     if leg.has_vectors:
         return [Touched(0.0, 1.0)]
-    searcher = collection._reading().searcher(leg.of or name)
+    searcher = collection.view().searcher(leg.of or name)
     weights = question.asked_by(method.options.get("query")).weights(leg)
     return [touched(searcher, searcher.prepare(weights, method.options.get("scoring")))]
 

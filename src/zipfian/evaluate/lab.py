@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from zipfian.encode.base import Encoder
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import measures
 from zipfian.evaluate.build import built, grouped
 from zipfian.evaluate.datasets.base import Dataset, Half, take_half
 from zipfian.evaluate.datasets.captions import CaptionSet
+from zipfian.evaluate.maxsim import MaxSimSearch
 from zipfian.evaluate.methods import Method, check_texts, find
 from zipfian.evaluate.protocols.captions import Task
 from zipfian.evaluate.protocols.fair_loo import MIN_RUNS, SEED, LooSummary, fair_loo, summarise
@@ -36,6 +38,8 @@ class Options:
     timed: bool = True
     search: Mapping[str, Any] | None = None
     """More keywords of `Collection.search`, for every method."""
+    encoder: Encoder[Any] | None = None
+    """Another text encoder for the dense leg, and for `maxsim`, than the default one."""
     on_document: Callable[[int], None] | None = None
     on_query: Callable[[], None] | None = None
 
@@ -58,10 +62,20 @@ def compare(dataset: Dataset, names: Sequence[str], options: Options | None = No
     depth = measures.depth_for(keys, chosen.depth or (DEPTH if dataset.kind == "text" else IMAGE_DEPTH))
     found: dict[str, MethodResult] = {}
     for legs, group in grouped(methods, dataset.kind):
-        with built(dataset, legs, chosen.work, chosen.on_document) as collection:
+        with built(dataset, legs, chosen.work, chosen.on_document, chosen.encoder) as collection:
+            for method in group:
+                if isinstance(method.run, MaxSimSearch):  # minutes of encoding: shown like indexing
+                    method.run.prepare(collection, chosen.on_document)
             found |= run_all(collection, group, part, keys, depth, chosen)
     results = {method.name: found[method.name] for method in methods}
-    settings = {"half": chosen.half, "depth": depth, "search": dict(chosen.search or {}), "latency_k": 10}
+    settings: dict[str, Any] = {
+        "half": chosen.half,
+        "depth": depth,
+        "search": dict(chosen.search or {}),
+        "latency_k": 10,
+    }
+    if chosen.encoder is not None:
+        settings["encoder"] = chosen.encoder.fingerprint
     return Report(
         dataset.name, dataset.kind, dataset.n_docs, len(part.queries), results, settings, dataset.notes, chosen.baseline
     )

@@ -6,21 +6,21 @@ of a sweep only reorders numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from zipfian import limits
+from zipfian.collection.legquery import leg_query
+from zipfian.collection.question import Question
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.evaluate.datasets.base import Dataset
-from zipfian.evaluate.methods import asked
+from zipfian.evaluate.questions import ready
 
 F64 = npt.NDArray[np.float64]
-
-MAX_CELLS = 500_000_000
-"""Queries x documents of one matrix: 4 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +56,23 @@ def score_matrix(collection: Any, leg: str, dataset: Dataset, scoring: Any = Non
     """Every query of a dataset against every document, in one leg."""
     docs = tuple(collection.ids())
     queries = tuple(dataset.queries)
-    if len(docs) * len(queries) > MAX_CELLS:
+    if len(docs) * len(queries) > limits.MAX_SCORE_CELLS:
         raise LimitExceeded(f"{len(queries):,} queries x {len(docs):,} documents are too many for one matrix")
-    values = np.empty((len(queries), len(docs)), np.float64)
-    for i, query in enumerate(dataset.queries.values()):
-        values[i] = collection.score(leg, asked(query), docs, scoring=scoring)
+    values = score_all(collection, leg, ready(dataset, collection.legs[leg]).values(), docs, scoring)
     lowest = np.nanmin(values, axis=1, keepdims=True) if values.size and not np.isnan(values).all() else 0.0
     return Scores(queries, docs, np.where(np.isnan(values), lowest, values))
+
+
+def score_all(
+    collection: Any, leg: str, questions: Collection[Question], docs: Sequence[str], scoring: Any = None
+) -> F64:
+    """(questions, documents): exact scores. Ids are looked up once, not for every question as by `Collection.score`."""
+    view = collection.view()
+    numbers = view.numbers(docs)
+    values = np.empty((len(questions), len(docs)), np.float64)
+    for i, question in enumerate(questions):
+        values[i] = leg_query(view, leg, question, scoring).score(numbers)
+    return values
 
 
 def blend(parts: Sequence[tuple[float, Scores]]) -> Scores:

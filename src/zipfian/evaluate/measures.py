@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from zipfian import limits
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.evaluate.trec import Run
 
@@ -32,8 +33,6 @@ CAPTIONS = ("r@1", "r@5", "r@10", "r@20", "r@50", "r@100", "r@200", "mrr", "map"
 
 _KEY = re.compile(r"(?P<name>ndcg_exp|ndcg|recall|r|mrr|map|p)(?:@(?P<cutoff>[1-9][0-9]*))?\Z")
 _NEEDS_CUTOFF = frozenset({"ndcg", "ndcg_exp", "recall", "r", "p"})
-MAX_GRADE = 30
-"""Largest grade whose gain 2^rel - 1 is used; pytrec_eval keeps gains as 32-bit whole numbers."""
 
 
 def split_key(key: str) -> tuple[str, int | None]:
@@ -100,8 +99,8 @@ def _measure(library: Any, key: str, qrels: Mapping[str, Mapping[str, int]]) -> 
     name, cutoff = split_key(key)
     if name == "ndcg_exp":
         grades = {int(g) for rows in qrels.values() for g in rows.values() if g > 0}
-        if max(grades, default=0) > MAX_GRADE:
-            raise InvalidInput(f"ndcg_exp takes grades up to {MAX_GRADE}, not {max(grades)}")
+        if max(grades, default=0) > limits.MAX_GRADE:
+            raise InvalidInput(f"ndcg_exp takes grades up to {limits.MAX_GRADE}, not {max(grades)}")
         return library.nDCG(gains={g: 2**g - 1 for g in sorted(grades)}) @ cutoff
     base = {
         "ndcg": library.nDCG,

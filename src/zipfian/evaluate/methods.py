@@ -11,6 +11,7 @@ from zipfian.collection.question import Question
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.evaluate.ann import AnnSearch, OwnSearch
 from zipfian.evaluate.datasets.base import Dataset, Picture, Query
+from zipfian.evaluate.maxsim import MaxSimSearch
 from zipfian.evaluate.surrogate import ScalarSearch
 from zipfian.rerank.training_free import VARIANTS
 from zipfian.retrieve.scoring import TfIdf
@@ -70,7 +71,7 @@ _HYBRID: Mapping[Kind, tuple[str, ...]] = {
     "text": ("words", "latent", "dense"),
     "image": ("visual", "dense"),
     # what `zipfian index` makes of pictures with captions, as far as a text can ask it
-    "caption": ("words", "latent", "aligned", "translated"),
+    "caption": ("words", "latent", "dense", "aligned", "translated"),
 }
 TEXT_LEGS = frozenset({"words", "latent", "dense", "splade"})
 """Legs that read the texts of a caption set; `dense` reads pictures elsewhere."""
@@ -88,6 +89,10 @@ METHODS: dict[str, Method] = {
         _single("splade", "learned sparse terms", ("text",)),
         Method("scalar", "surrogate text of pooled vectors, dot product", {"text": ("dense",), "image": ("dense",)},
                run=ScalarSearch()),
+        Method("maxsim", "every document compared token by token, no first stage",
+               {"text": ("dense",), "image": ("dense",)}, run=MaxSimSearch()),
+        Method("late", "sparse candidates compared token by token, K=50",
+               {"text": ("words", "latent"), "image": ("visual",)}, {"method": "late", "K": 50}, alone=True, depth=50),
         _single("aligned", "cosine in the space shared by pictures and texts", ("caption",)),
         _single("translated", "words translated to visual words", ("caption",)),
         _two_stage(200, "two-stage"),
@@ -95,8 +100,6 @@ METHODS: dict[str, Method] = {
         Method("ensemble", "visual words and dense vectors, z-scores added", {"image": ("visual", "dense")},
                {"method": "linear"}, alone=True),
         Method("hybrid", "all legs, weights adapted to the query", _HYBRID, {"method": "hybrid"}, alone=True),
-        Method("hybrid-dense", "the same with the captions' pooled vectors as well",
-               {"caption": (*_HYBRID["caption"], "dense")}, {"method": "hybrid"}, alone=True),
         Method("rrf", "reciprocal rank fusion of all legs", _HYBRID, {"method": "rrf"}, alone=True),
         *(
             Method(name, f"the training-free reranker, signals: {name.partition(':')[2] or 'all'}",

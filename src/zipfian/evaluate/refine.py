@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.encoding import unit
 from zipfian.collection.question import Question
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.datasets.base import Dataset
-from zipfian.evaluate.matrix import Scores, blend, score_matrix
+from zipfian.evaluate.matrix import Scores, blend, score_all, score_matrix
+from zipfian.evaluate.questions import encode_some
 from zipfian.rerank.training_free import TAU, Variant, context_coherence, rerank_training_free
 from zipfian.retrieve.scoring import TfIdf
 
@@ -53,19 +53,15 @@ def load_pool(collection: Any, dataset: Dataset, captions: Mapping[str, str], al
     if not 0.0 <= alpha <= 1.0:
         raise InvalidInput(f"alpha must lie between 0 and 1, not {alpha!r}")
     cross = score_matrix(collection, "aligned", dataset)
-    view = collection._reading()
+    view = collection.view()
     vectors = view.dense("aligned").vectors(view.numbers(cross.docs))
     if "words" not in collection.legs:
         return Pool(cross, cross, None, vectors)
-    by_text = {q: query.text or captions[q] for q, query in dataset.queries.items()}
+    asking = [Question(query.text or captions[q]) for q, query in dataset.queries.items()]
     leg = collection.legs["dense"]
-    searcher = view.dense("dense")
-    numbers = view.numbers(cross.docs)
-    text = np.empty_like(cross.values)
-    sparse = np.empty_like(cross.values)
-    for i, asked in enumerate(by_text.values()):
-        text[i] = searcher.score(unit(Question(asked).encoded(leg).pooled), numbers)
-        sparse[i] = collection.score("words", asked, cross.docs, scoring=TfIdf())
+    encode_some(asking, leg)
+    text = score_all(collection, "dense", asking, cross.docs)
+    sparse = score_all(collection, "words", asking, cross.docs, TfIdf())
     fused = blend([(alpha, cross), (1.0 - alpha, cross.with_values(np.nan_to_num(sparse)))])
     return Pool(fused, cross, cross.with_values(text), vectors)
 
@@ -77,6 +73,7 @@ def refine(
     if size < 1:
         raise InvalidInput(f"K must be at least 1, not {size}")
     order = pool.fused.order()
+    with_context = variant in ("cross+context", "all")  # the others would pay for what they do not read
     run: dict[str, list[tuple[str, float]]] = {}
     seconds = []
     for i, query in enumerate(pool.fused.queries):
@@ -86,7 +83,7 @@ def refine(
         text = pool.text.values[i, first] if pool.text is not None else None
         found = rerank_training_free(
             docs, pool.fused.values[i, docs], pool.cross.values[i, first], text,
-            context_coherence(pool.vectors[first]), variant=variant, tau=tau,
+            context_coherence(pool.vectors[first]) if with_context else None, variant=variant, tau=tau,
         )  # fmt: skip
         seconds.append(time.perf_counter() - start)
         ranked = zip(found.docs[:depth].tolist(), found.scores[:depth].tolist(), strict=True)

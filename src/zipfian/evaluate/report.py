@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.results import MARKS_LEGEND, markdown, shown
-from zipfian.evaluate.tables.base import render
+from zipfian.evaluate.tables.base import cell, render
 
 INTRO = """# Results
 
@@ -29,6 +30,14 @@ MS MARCO, full LIMIT, MS-COCO, ROxford5k, RParis6k) can be run with the same com
 """
 
 
+SHOWN = (
+    "ndcg@10 recall@10 recall@100 r@1 r@5 r@10 mrr@10 mrr map latency_ms search_ms index_bytes".split()
+)  # fmt: skip
+"""Measures that the page shows, in this order; the files of a result have all."""
+
+WAYS = {"t2i": "text to picture", "i2t": "picture to text"}
+
+
 def build(folder: Path, into: Path) -> int:
     """Write the page; returns how many result files it was made from."""
     if not folder.is_dir():
@@ -36,7 +45,9 @@ def build(folder: Path, into: Path) -> int:
     files = sorted(folder.rglob("*.json"))
     if not files:
         raise InvalidInput(f"{folder}: holds no JSON result; run `zipfian eval ... --out` first")
-    sections = [section(path, folder) for path in files]
+    found = [(path, _load(path)) for path in files]
+    found.sort(key=lambda pair: "table" in pair[1])  # comparisons of methods first, then what repeats the papers
+    sections = [section(data, path, into.parent) for path, data in found]
     into.parent.mkdir(parents=True, exist_ok=True)
     about = folder / ABOUT
     said = [about.read_text("utf-8")] if about.is_file() else []
@@ -45,46 +56,91 @@ def build(folder: Path, into: Path) -> int:
     return len(files)
 
 
-def section(path: Path, folder: Path) -> str:
-    """One result file as a section."""
+def _load(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise InvalidInput(f"{path}: not JSON ({error})") from None
     if not isinstance(data, dict):
         raise InvalidInput(f"{path}: a result is a JSON object")
-    if "table" in data:
-        body = render(data) + "".join(_pictures(data, path, folder))
-        command = f"zipfian eval table {data['table']}"
-    elif "methods" in data:
-        body, command = _comparison(data), f"zipfian eval {_kind(data)}"
-    else:
+    if "table" not in data and "methods" not in data:
         raise InvalidInput(f"{path}: neither a table nor a comparison of methods")
+    return data
+
+
+def section(data: Mapping[str, Any], path: Path, page: Path) -> str:
+    """One result file as a section of the page in the folder `page`."""
+    if "table" in data:
+        given = "".join(f" --data {name}={value}" for name, value in data.get("settings", {}).get("data", {}).items())
+        body = render(data) + "".join(_pictures(data, path, page))
+        command = f"zipfian eval table {data['table']}{given}"
+    elif data.get("protocol") == "fair-loo":
+        body, command = _repeated(data), f"zipfian eval {_kind(data)}"
+    else:
+        body, command = _comparison(data, _relative(path, page)), f"zipfian eval {_kind(data)}"
     return f"{body}\n{_made(data, command)}\n"
 
 
 def _kind(data: Mapping[str, Any]) -> str:
     name = {"text": "text", "image": "images", "caption": "captions"}.get(str(data.get("kind")), "text")
+    if "-val-only-" in data["dataset"]:
+        return f"{name} --protocol val-only{' --no-gallery-captions' if '-without-' in data['dataset'] else ''}"
     return f"{name} --protocol {data['protocol']}" if data.get("protocol") else name
 
 
-def _comparison(data: Mapping[str, Any]) -> str:
+def _comparison(data: Mapping[str, Any], file: str) -> str:
+    """Methods and their measures; a caption set has one row for each method and direction."""
     methods = data["methods"]
-    keys = list(dict.fromkeys(key for values in methods.values() for key in values))
+    ways = [w for w in WAYS if any(key.startswith(f"{w}_") for values in methods.values() for key in values)] or [""]
+    known = list(dict.fromkeys(_bare(key)[1] for values in methods.values() for key in values))
+    keys = [key for key in SHOWN if key in known]
     rows = []
-    for name, values in methods.items():
-        tests = data.get("comparisons", {}).get(name, {})
-        cells = [name]
-        for key in keys:
-            value = values.get(key)
-            cells.append("" if value is None else shown(key, value) + _mark(tests.get(key)))
-        rows.append(cells)
+    for way in ways:
+        for name, values in methods.items():
+            tests = data.get("comparisons", {}).get(name, {})
+            full = [f"{way}_{key}" if way else key for key in keys]
+            if any(key in values for key in full):
+                cells = ["" if k not in values else shown(k, values[k]) + _mark(tests.get(k)) for k in full]
+                rows.append([*([WAYS[way]] if way else []), name, *cells])
+    header = [*(["direction"] if ways != [""] else []), "method", *keys]
     half = data.get("settings", {}).get("half", "all")
     part = "" if half == "all" else f", {half} half of the queries"
-    size = f"{data['documents']:,} documents, {data['queries']:,} queries.\n\n" if "documents" in data else ""
+    sizes = data.get("settings", {}).get("directions") or ({"": data} if "documents" in data else {})
+    size = "; ".join(
+        f"{f'{WAYS.get(way, way)}: ' if way else ''}{n['documents']:,} documents, {n['queries']:,} queries"
+        for way, n in sizes.items()
+    )
+    size = f"{size[:1].upper()}{size[1:]}.\n\n" if size else ""
     notes = "".join(f"- {note}\n" for note in data.get("notes", []))
     legend = MARKS_LEGEND.format(reference=data.get("reference", "the first method"))
-    return f"## {data['dataset']}{part}\n\n{size}{markdown(['method', *keys], rows)}\n- {legend}\n{notes}"
+    rest = [key for key in known if key not in SHOWN]
+    more = f"- also measured, in [the JSON file]({file}): {', '.join(rest)}\n" if rest else ""
+    text = range(len(header) - len(keys))
+    return f"## {data['dataset']}{part}\n\n{size}{markdown(header, rows, text)}\n- {legend}\n{more}{notes}"
+
+
+def _repeated(data: Mapping[str, Any]) -> str:
+    """FAIR-LOO: mean and deviation over the runs, and the test of each method."""
+    header = ["method"]
+    rows = [[name] for name in data["methods"]]
+    for measure, summary in data["runs"].items():
+        header += [measure, f"{measure} p", f"{measure} d"]
+        for row in rows:
+            found, test = summary["methods"][row[0]], summary["tests"].get(row[0], {})
+            row.append(f"{found['mean']:.4f} ± {found['deviation']:.4f}")
+            row += [cell("p", test.get("p")), "" if test.get("cohens_d") is None else f"{test['cohens_d']:.2f}"]
+    runs = data["settings"]["runs"]
+    legend = (
+        f"text to picture, mean and deviation over {runs} runs; p and Cohen's d against {data['reference']}: paired "
+        "t-test over the runs, not corrected for the number of methods"
+    )
+    return f"## {data['dataset']}: FAIR-LOO\n\n{markdown(header, rows)}\n- {legend}\n"
+
+
+def _bare(key: str) -> tuple[str, str]:
+    """A measure's direction, empty where it has none, and its name."""
+    way, sign, rest = key.partition("_")
+    return (way, rest) if sign and way in WAYS else ("", key)
 
 
 def _mark(test: Mapping[str, Any] | None) -> str:
@@ -93,11 +149,17 @@ def _mark(test: Mapping[str, Any] | None) -> str:
     return ("+" if test["difference"] > 0 else "-") * (2 if test["p_holm"] <= 0.01 else 1)
 
 
-def _pictures(data: Mapping[str, Any], path: Path, folder: Path) -> Iterator[str]:
+def _pictures(data: Mapping[str, Any], path: Path, page: Path) -> Iterator[str]:
     for name in data.get("plots", []):
-        file = path.parent / f"{name}.svg"
-        if file.is_file():
-            yield f"\n![{name}](../{folder.name}/{file.relative_to(folder).as_posix()})\n"
+        svg, png = (path.parent / f"{name}{suffix}" for suffix in (".svg", ".png"))
+        if svg.is_file():
+            other = f" ([PNG]({_relative(png, page)}))" if png.is_file() else ""
+            yield f"\n![{name}]({_relative(svg, page)}){other}\n"
+
+
+def _relative(file: Path, page: Path) -> str:
+    """A link from the page to a file."""
+    return Path(os.path.relpath(file.resolve(), page.resolve())).as_posix()
 
 
 def _made(data: Mapping[str, Any], command: str) -> str:

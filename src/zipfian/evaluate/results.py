@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -164,9 +164,9 @@ def shown(key: str, value: float) -> str:
     return f"{value:.4f}" if math.isfinite(value) else "-"
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; the first column is text, the others are numbers."""
-    line = "| " + " | ".join(["---", *["---:"] * (len(header) - 1)]) + " |"
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], text: Collection[int] = (0,)) -> str:
+    """A Markdown table; the columns in `text` are words, the others are numbers."""
+    line = "| " + " | ".join("---" if i in text else "---:" for i in range(len(header))) + " |"
     body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (header, *rows)]
     return "\n".join([body[0], line, *body[1:]]) + "\n"
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from zipfian.collection.legs import Leg
-from zipfian.collection.question import encode_together
 from zipfian.evaluate import measures
 from zipfian.evaluate.cost import COST_QUERIES, Touched, cost_of, summed
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import Kind, Method, asked, check_legs, search
+from zipfian.evaluate.questions import streamed
 
 DEPTH = 1_000
 """Hits of a ranking unless a measure needs more."""
-AT_ONCE = 64
-"""Queries encoded together: 50 MB of patches where they are pictures."""
 LATENCY_QUERIES = 100
 LATENCY_K = 10
 
@@ -57,7 +55,7 @@ def run_methods(
     runs: dict[str, Ranked] = {method.name: {} for method in methods}
     touched: dict[str, list[Touched]] = {method.name: [] for method in methods}
     legs = _legs_of(collection, methods, dataset.kind)
-    for i, (key, question) in enumerate(_questions(dataset, legs)):
+    for i, (key, question) in enumerate(streamed(dataset, legs)):
         ignored = dataset.ignore.get(key, frozenset())
         for method in methods:
             most = depth if method.depth is None else min(depth, method.depth)
@@ -77,15 +75,6 @@ def run_methods(
         values |= size(collection, method, dataset) | summed(touched[method.name])
         out[method.name] = MethodResult(method.name, runs[method.name], per_query, values)
     return out
-
-
-def _questions(dataset: Dataset, legs: Sequence[Leg]) -> Iterator[tuple[str, Any]]:
-    """Every query as a question, encoded some at a time on all threads: one by one would leave most of them idle."""
-    waiting = list(dataset.queries.items())
-    for start in range(0, len(waiting), AT_ONCE):
-        part = [(key, asked(query)) for key, query in waiting[start : start + AT_ONCE]]
-        encode_together([question for _, question in part], legs)
-        yield from part
 
 
 def _legs_of(collection: Any, methods: Sequence[Method], kind: Kind) -> list[Leg]:

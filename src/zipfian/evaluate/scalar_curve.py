@@ -8,13 +8,15 @@ their number / N. Each method's curve comes from its own knob: gamma, or the num
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.evaluate.datasets.base import half_of
+from zipfian.limits import MAX_FIXED_STEPS
 from zipfian.retrieve.scoring import BM25
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
@@ -28,6 +30,35 @@ GAMMAS = (10.0, 14.0, 18.0, 22.0, 26.0, 30.0, 40.0, 60.0, 100.0)
 NPROBES = (1, 2, 4, 8, 16, 32, 64)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sets:
+    """Vectors to search, vectors to search with, and what is relevant."""
+
+    documents: F32
+    queries: F32
+    relevant: Relevant
+    names: Sequence[str] = ()
+    """What the half of each query goes by; places where none are given."""
+    ignored: Sequence[frozenset[int]] = field(default_factory=tuple)
+    """Documents left out of each query's ranking, such as the query picture itself."""
+
+    def __post_init__(self) -> None:
+        shape = (len(self.queries), len(self.documents))
+        if self.relevant.shape != shape:
+            raise InvalidInput(
+                f"judgements of shape {self.relevant.shape} for {shape[0]} queries, {shape[1]} documents"
+            )
+        for name in ("names", "ignored"):
+            if len(getattr(self, name)) not in (0, shape[0]):
+                raise InvalidInput(f"{len(getattr(self, name))} {name} for {shape[0]} queries")
+
+    @property
+    def even(self) -> npt.NDArray[np.bool_]:
+        """Queries whose name has an even sha1."""
+        names = self.names or [str(i) for i in range(len(self.queries))]
+        return np.array([half_of(name) == "even" for name in names], np.bool_)
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One setting of one method."""
@@ -39,7 +70,7 @@ class Point:
     map: float
     map_even: float
     map_odd: float
-    """Over queries whose place is even or odd: nothing here was chosen by looking at either half."""
+    """Over queries whose name has an even or an odd sha1."""
     postings: float = 0.0
     """Terms of a document, for inverted files."""
 
@@ -59,41 +90,41 @@ def mean_average_precision(ranked: Iterable[Ints], relevant: Relevant) -> F64:
     return out
 
 
-def brute_force(documents: F32, queries: F32, relevant: Relevant) -> Point:
+def brute_force(sets: Sets) -> Point:
     """The exact ranking of all documents."""
-    scores = queries @ documents.T
-    return _point("brute force", "", 0.0, 1.0, (np.argsort(-row, kind="stable") for row in scores), relevant)
+    scores = sets.queries @ sets.documents.T
+    return _point("brute force", "", 0.0, 1.0, (np.argsort(-row, kind="stable") for row in scores), sets)
 
 
 def scalar_points(
-    documents: F32, queries: F32, relevant: Relevant, *, gammas: Sequence[float] = GAMMAS, scale: float = 200.0,
-    crelu: bool = True, scoring: Literal["dot", "bm25"] = "dot", seed: int = 0,
+    sets: Sets, *, gammas: Sequence[float] = GAMMAS, scale: float = 200.0, crelu: bool = True,
+    scoring: Literal["dot", "bm25"] = "dot", seed: int = 0,
 ) -> Iterator[Point]:  # fmt: skip
     """The curve of scalar quantisation; the mean comes from the documents, nothing else is learnt."""
+    documents, queries = sets.documents, sets.queries
     base = ScalarVocabulary.fit([documents], scale=scale, crelu=crelu, seed=seed)
     name = f"SQ {'CReLU' if crelu else 'plain'}{', BM25' if scoring == 'bm25' else ''}"
+    rotated = [np.stack([base.rotation @ v for v in vectors]) for vectors in (documents - base.mean, queries)]
     for gamma in gammas:
-        vocabulary = base.with_settings(gamma=gamma)
-        rows, asked = (_matrix(vocabulary, vectors, kind) for vectors, kind in ((documents, "d"), (queries, "q")))
-        touched = float(((asked > 0) @ np.count_nonzero(rows, axis=0)).mean())
+        rows, asked = (frequencies(base.with_settings(gamma=gamma), w) for w in rotated)
+        touched = float(((asked > 0) @ np.count_nonzero(rows, axis=0).astype(np.float64)).mean())
         weighted = _bm25(rows) if scoring == "bm25" else rows
         scores = asked @ weighted.T
-        point = _point(
-            name, "gamma", gamma, touched / documents.size, (_retrieved(row) for row in scores), relevant,
+        yield _point(
+            name, "gamma", gamma, touched / documents.size, (_retrieved(row) for row in scores), sets,
             np.count_nonzero(rows) / len(documents),
         )  # fmt: skip
-        yield point
 
 
 def ivfpq_points(
-    documents: F32, queries: F32, relevant: Relevant, training: F32, *, name: str, lists: int = 64, parts: int = 64,
-    nprobes: Sequence[int] = NPROBES,
+    sets: Sets, training: F32, *, name: str, lists: int = 64, parts: int = 64, nprobes: Sequence[int] = NPROBES,
 ) -> Iterator[Point]:  # fmt: skip
     """The curve of FAISS IVF-PQ trained on given vectors."""
     try:
         import faiss
     except ImportError:
         raise MissingExtra("IVF-PQ", "faiss") from None
+    documents, queries = sets.documents, sets.queries
     dim = documents.shape[1]
     if dim % parts:
         raise InvalidInput(f"vectors of {dim} numbers cannot be cut into {parts} parts")
@@ -109,7 +140,7 @@ def ivfpq_points(
         _, probed = quantiser.search(queries, nprobe)
         share = float(sizes[probed].sum(axis=1).mean()) / len(documents)
         _, found = index.search(queries, len(documents))
-        yield _point(name, "nprobe", nprobe, share, (row[row >= 0] for row in found), relevant)
+        yield _point(name, "nprobe", nprobe, share, (row[row >= 0] for row in found), sets)
 
 
 def nearest(documents: F32, queries: F32, k: int, exclude: Callable[[int], int] | None = None) -> Relevant:
@@ -123,46 +154,41 @@ def nearest(documents: F32, queries: F32, k: int, exclude: Callable[[int], int] 
     return out
 
 
-def _matrix(vocabulary: ScalarVocabulary, vectors: F32, kind: str) -> F64:
-    """Frequencies as a full matrix: sets for evaluation are small."""
-    out = np.zeros((len(vectors), vocabulary.n_terms), np.float64)
-    for row, vector in zip(out, vectors, strict=True):
-        found = vocabulary.terms(vector) if kind == "d" else vocabulary.query_terms(vector)
-        row[found.ids] = found.weights
+def frequencies(vocabulary: ScalarVocabulary, rotated: F32) -> F32:
+    """The terms of rotated vectors as a full matrix: sets for evaluation are small, and rotating is what takes long."""
+    positive = np.concatenate([rotated, -rotated], axis=1) if vocabulary.crelu else rotated
+    steps = np.minimum(np.floor(positive.astype(np.float64) * vocabulary.scale), MAX_FIXED_STEPS)
+    out: F32 = np.where(positive > 1.0 / vocabulary.gamma, steps, 0.0).astype(np.float32)
     return out
 
 
-def _bm25(rows: F64) -> F64:
+def _bm25(rows: F32) -> F32:
     """The same postings under BM25, saturation on the scale of the mean frequency."""
     formula = BM25(k1=1.5, b=0.75)
     there = rows > 0
     k1 = formula.k1 * (float(rows[there].mean()) if there.any() else 1.0)
-    lengths = rows.sum(axis=1)
+    lengths = rows.sum(axis=1, dtype=np.float64)
     norm = k1 * (1.0 - formula.b + formula.b * lengths / max(float(lengths.mean()), 1e-30))
     idf = formula.idf(there.sum(axis=0).astype(np.float64), len(rows))
-    out: F64 = idf * (formula.k1 + 1.0) * rows / (rows + norm[:, None])
+    out: F32 = (idf * (formula.k1 + 1.0) * rows / (rows + norm[:, None])).astype(np.float32)
     return out
 
 
-def _retrieved(scores: F64) -> Ints:
-    order = np.argsort(-scores, kind="stable")
-    return order[: int(np.count_nonzero(scores > 0.0))]
+def _retrieved(scores: F32) -> Ints:
+    found = np.flatnonzero(scores > 0.0)
+    return found[np.argsort(-scores[found], kind="stable")]
 
 
 def _point(
-    method: str, knob: str, value: float, s_db: float, ranked: Iterable[Ints], relevant: Relevant, postings: float = 0.0
+    method: str, knob: str, value: float, s_db: float, ranked: Iterable[Ints], sets: Sets, postings: float = 0.0
 ) -> Point:
-    ap = mean_average_precision(ranked, relevant)
-    even, odd = (float(half.mean()) if len(half) else float("nan") for half in (ap[0::2], ap[1::2]))
-    return Point(method, knob, float(value), s_db, float(ap.mean()), even, odd, postings)
+    if sets.ignored:
+        ranked = (_without(order, own) for order, own in zip(ranked, sets.ignored, strict=True))
+    ap = mean_average_precision(ranked, sets.relevant)
+    even = sets.even
+    first, second = (float(half.mean()) if len(half) else float("nan") for half in (ap[even], ap[~even]))
+    return Point(method, knob, float(value), s_db, float(ap.mean()), first, second, postings)
 
 
-def table(points: Iterable[Point]) -> str:
-    """Markdown."""
-    lines = ["| method | knob | postings/doc | S_DB | mAP |", "|---|---|---|---|---|"]
-    for p in points:
-        knob = f"{p.knob} {p.value:g}" if p.knob else ""
-        lines.append(
-            f"| {p.method} | {knob} | {f'{p.postings:.0f}' if p.postings else ''} | {p.s_db:.4f} | {p.map:.4f} |"
-        )
-    return "\n".join(lines)
+def _without(order: Ints, own: frozenset[int]) -> Ints:
+    return order if not own else order[~np.isin(order, list(own))]

@@ -37,7 +37,7 @@ class ScalarSearch:
 
     def __call__(self, collection: Any, question: Question, k: int) -> Found:
         """The k best documents."""
-        view = collection._reading()
+        view = collection.view()
         made: Surrogate = once(collection, ("scalar", self.leg), self._make)[0]
         start = time.perf_counter()
         vector = question.pooled(view.settings.leg(self.leg))

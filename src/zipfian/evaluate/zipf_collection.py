@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ def leg_frequencies(collection: Collection, leg: str) -> tuple[list[Any], Ints, 
 
     A document without a text has no words and one without a picture no visual words: they are not part of the leg.
     """
-    view = collection._reading()
+    view = collection.view()
     if not view.settings.leg(leg).has_postings:
         raise InvalidInput(f"leg {leg!r} compares vectors: it has no terms to count")
     statistics = view.searcher(leg).statistics()
@@ -58,18 +58,8 @@ def collection_reports(collection: Collection, queries: Iterable[str] | None = N
 def training_counts(vocabulary: SaeVocabulary) -> tuple[Ints, int] | None:
     """In how many items of its training data each term fired, and how many there were; None where nothing shipped."""
     df = vocabulary.statistics.get("term_df")
-    documents = _counted_items(vocabulary)
+    documents = vocabulary.counted_items
     return None if df is None or not documents else (np.asarray(df, np.int64), documents)
-
-
-def _counted_items(vocabulary: SaeVocabulary) -> int:
-    """Texts or pictures behind the counts; 0 where the settings do not say."""
-    for known in (vocabulary._files.settings.get("statistics"), vocabulary.info.get("statistics")):
-        if isinstance(known, Mapping):
-            for name in ("texts", "pictures"):
-                if isinstance(known.get(name), int):
-                    return int(known[name])
-    return 0
 
 
 def vocabulary_report(vocabulary: SaeVocabulary) -> tuple[ZipfReport, Ints] | None:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from zipfian.errors import InvalidInput
-from zipfian.evaluate.tables import bm25v, bm25v_cost, hybridvl, hybridvl_index, latentterms
+from zipfian.evaluate.tables import (
+    adaptive_k,
+    bm25v,
+    bm25v_cost,
+    hybridvl,
+    hybridvl_index,
+    hybridvl_sweeps,
+    latentterms,
+    surrogate,
+)
 from zipfian.evaluate.tables.base import Context, Made, Table
 
 TABLES: dict[str, Table] = {
-    table.name: table for part in (bm25v, bm25v_cost, latentterms, hybridvl, hybridvl_index) for table in part.TABLES
+    table.name: table
+    for part in (bm25v, bm25v_cost, latentterms, hybridvl, hybridvl_sweeps, hybridvl_index, adaptive_k, surrogate)
+    for table in part.TABLES
 }
 
 
@@ -20,6 +32,8 @@ def run_table(name: str, data: Mapping[str, Path], out: Path | None = None, work
         raise InvalidInput(f"unknown table {name!r}; there are: {', '.join(TABLES)}")
     table = TABLES[name]
     made = table.run(Context(name, dict(data), table.data, work))
+    given = {key: path.name for key, path in data.items()}  # where it lay on this machine is nobody's business
+    made = replace(made, settings={**made.settings, "data": given})
     if out is not None:
         made.write(out)
     return made

@@ -47,6 +47,16 @@ class Context:
 
 
 @dataclass(frozen=True)
+class Brief:
+    """What people are shown of a table that is too long or too wide for a page; its files have everything."""
+
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    what: str
+    """Which part this is, in words."""
+
+
+@dataclass(frozen=True)
 class Made:
     """A table or figure: rows of figures, the published ones beside them, plots, and what is missing."""
 
@@ -59,6 +69,7 @@ class Made:
     """What the published table has and this one has not, and why."""
     plots: Mapping[str, Plot] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    brief: Brief | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Everything, with where and how it was made."""
@@ -75,6 +86,9 @@ class Made:
                 "environment": environment(),
             }
         )
+        if self.brief is not None:
+            rows = [dict(row) for row in self.brief.rows]
+            out["brief"] = finite({"columns": list(self.brief.columns), "rows": rows, "what": self.brief.what})
         return out
 
     def markdown(self) -> str:
@@ -108,9 +122,14 @@ class Table:
 
 def render(data: Mapping[str, Any]) -> str:
     """A made table, from its JSON, as Markdown: the same for a terminal, a file and docs/results.md."""
-    columns = data["columns"]
-    rows = [[cell(column, row.get(column)) for column in columns] for row in data["rows"]]
-    parts = [f"## {data['title']}\n", markdown(columns, rows)]
+    shown = data.get("brief") or data
+    columns = shown["columns"]
+    rows = [[cell(column, row.get(column)) for column in columns] for row in shown["rows"]]
+    text = [i for i, column in enumerate(columns) if any(isinstance(row.get(column), str) for row in shown["rows"])]
+    parts = [f"## {data['title']}\n", markdown(columns, rows, text)]
+    if shown is not data:
+        name = data["table"]
+        parts.append(f"Shown: {shown['what']}. All {len(data['rows'])} rows are in `{name}.csv` and `{name}.json`.\n")
     if data["notes"]:
         parts.append("".join(f"- {note}\n" for note in data["notes"]))
     if data["missing"]:

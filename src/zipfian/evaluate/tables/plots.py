@@ -28,6 +28,8 @@ class Plot:
     """Vertical lines with their labels, such as a published optimum."""
     deviations: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Name -> one error bar per point."""
+    loose: Sequence[str] = ()
+    """Series whose points are not joined."""
 
 
 def draw(plot: Plot, stem: Path) -> list[Path]:
@@ -50,8 +52,8 @@ def draw(plot: Plot, stem: Path) -> list[Path]:
         axis.set_title(plot.title, fontsize=10)
         axis.set_xlabel(plot.x_label)
         axis.set_ylabel(plot.y_label)
-        if len(plot.series) > 1:
-            axis.legend(frameon=False, fontsize=8)
+        if len(plot.series) > 1:  # below: inside it would lie on the bars
+            figure.legend(loc="outside lower center", ncols=min(3, len(plot.series)), frameon=False, fontsize=8)
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
         for suffix in (".png", ".svg"):
@@ -64,7 +66,7 @@ def draw(plot: Plot, stem: Path) -> list[Path]:
 def _lines(axis: Any, plot: Plot) -> None:
     for i, (name, points) in enumerate(plot.series.items()):
         x, y = [p[0] for p in points], [p[1] for p in points]
-        style = "-" if len(points) > 60 else "o-"
+        style = "o" if name in plot.loose else "-" if len(points) > 60 else "o-"
         axis.errorbar(
             x, y, yerr=plot.deviations.get(name), fmt=style, markersize=3, linewidth=1.2, label=name,
             color=COLOURS[i % len(COLOURS)],
