@@ -37,7 +37,7 @@ def write(folder: Path, documents: dict[str, str], queries: dict[str, str], rele
 
 
 def paragraphs(path: Path) -> list[list[str]]:
-    """Paragraphs of 60 to 220 words and four sentences or more, cut into them, in a random order that is always the same."""
+    """Paragraphs of 60 to 220 words as sentences, four or more, in a random order that is always the same."""
     with lzma.open(path, "rt", encoding="utf-8") as lines:
         found = [line.strip() for line in lines]
     random.Random(SEED).shuffle(found)

@@ -131,6 +131,8 @@ def ivfpq_points(
     quantiser = faiss.IndexFlatIP(dim)
     index = faiss.IndexIVFPQ(quantiser, dim, lists, parts, 8, faiss.METRIC_INNER_PRODUCT)
     index.verbose = False
+    for clustering in (index.cp, index.pq.cp):
+        clustering.min_points_per_centroid = 1  # small sets train on what they have; the table says how much that is
     index.train(training)
     index.add(documents)
     held: Any = index.invlists
