@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,18 +66,29 @@ def run(
             copied = time.perf_counter() - began
             losses = {name: leg["mean_relative_error"] for name, leg in big.stats()["legs"].items()}
             asked = list(dataset.queries.items())[:most]
-            answers = {name: [] for name in every}  # type: ignore[var-annotated]
+            answers: dict[str, list[Any]] = {name: [] for name in every}
             for query, question in questions(asked, list(legs.values())):
+                out = dataset.ignore.get(query, frozenset())
                 for name in every:
-                    found = [
-                        side.search(question, k=K + len(dataset.ignore.get(query, ())), leg=name) for side in (own, big)
-                    ]
-                    out = dataset.ignore.get(query, frozenset())
-                    answers[name].append((question, [[h for h in hits if h.id not in out][:K] for hits in found]))
+                    found = [side.search(question, k=K + len(out), leg=name) for side in (own, big)]
+                    answers[name].append((question, [listed(hits, out) for hits in found]))
             for name, leg in every.items():
                 yield row(dataset, name, leg, measure, [q for q, _ in asked], answers[name], own, losses[name], copied)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class Seen(NamedTuple):
+    """As much of a hit as is compared; hits themselves keep their snapshot."""
+
+    id: str
+    score: float
+    rank: int
+
+
+def listed(hits: Iterable[Any], out: frozenset[str]) -> list[Seen]:
+    kept = [h for h in hits if h.id not in out][:K]
+    return [Seen(h.id, h.score, rank) for rank, h in enumerate(kept, 1)]
 
 
 def questions(asked: Sequence[tuple[str, Any]], legs: Sequence[Leg]) -> Iterator[tuple[str, Question]]:
