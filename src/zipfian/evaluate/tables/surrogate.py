@@ -80,8 +80,8 @@ def figure1(context: Context) -> Made:
             sizes + ".",
             "S_DB: posting entries read / (N x D) for inverted files, vectors read / N for IVF-PQ, 1 for a scan. "
             f"s = {SCALE:g}; R a seeded rotation, mu the documents' mean, nothing else is learnt.",
-            "IVF-PQ (64 lists, 64 bytes a vector) is trained on the documents themselves, IVF-PQ* on the documents of the "
-            "other set; both have fewer training vectors than the 9,984 that FAISS asks for.",
+            "IVF-PQ (64 lists, 64 bytes a vector) is trained on the documents, IVF-PQ* on those of the other "
+            "set; both have fewer training vectors than the 9,984 that FAISS asks for.",
             "'BM25' scores the same postings by BM25 (k1 1.5 mean frequencies, b 0.75) instead of the dot product.",
             "Pets: relevant = same breed. Flickr8k: relevant = the ten nearest by brute force.",
             "Halves by sha1 of the query's file name.",
