@@ -28,7 +28,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[
 
 HUB := .venv-hub
 HUB_READY := $(HUB)/.ready
-HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py
+HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py tests/cli/test_train_align.py
 WITH_HUB ?= yes
 
 .PHONY: help demo test test-hub lint types format soak bench test-pythons lock clean
