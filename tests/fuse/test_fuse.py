@@ -77,7 +77,8 @@ def test_shares_add_up_to_the_bit_and_order_is_total(seed: int, n: int, method: 
         for share in fused.shares[row]:
             total += float(share)
         assert total == fused.scores[row]
-    np.testing.assert_array_equal(fused.shares, fused.normalised * fused.weights)
+    scale = np.ones(len(fused)) if fused.scale is None else fused.scale
+    np.testing.assert_array_equal(fused.shares, fused.normalised * (fused.weights * scale[:, None]))
     assert np.all(np.diff(fused.scores) <= 0)
     if not isinstance(method, RRF):
         same = np.flatnonzero(np.diff(fused.scores) == 0)
@@ -191,6 +192,37 @@ def test_adaptive_weights_follow_the_query() -> None:
     assert weights(None, [3.0]) == [1.0, 0.5, 1.0]
     assert weights(1.0, []) == pytest.approx([0.0, 0.6, 1.0])  # found nothing
     assert weights(1.0, [1.0] * 50) == pytest.approx([0.0, 0.6, 1.0])  # found everything alike
+
+
+def test_a_document_is_judged_by_the_legs_that_can_read_it() -> None:
+    """Documents 0 to 4 have a caption, 5 to 9 none; 7 is what the picture leg likes best."""
+    text = np.array([0.5, 0.4, 0.1, 0.0, -0.1, *[np.nan] * 5])
+    words = np.array([3.0, 1.0, *[0.0] * 8])
+    image = np.array([0.1, 0.0, 0.2, 0.1, 0.0, 0.3, 0.2, 0.9, 0.1, 0.0])
+    columns = (text, words, image)
+    legs = [
+        LegList("dense-text", np.arange(5), text[:5], 5, "dense", mean_words=60.0, source="text"),
+        LegList("words", np.arange(2), words[:2], 10, coverage=1.0, source="text"),
+        LegList("aligned", *_best(image), 10, source="image"),
+    ]
+    fused = Adaptive().fuse(gather(legs, lambda i, d: columns[i][d]))
+    at = fused.docs.tolist()
+    assert set(at[:2]) == {0, 7}, "the best caption and the best picture; before, 7 was behind every caption"
+    row = at.index(7)
+    assert np.isnan(fused.raw[row, :2]).all()
+    assert fused.shares[row, :2].tolist() == [0.0, 0.0], "what cannot read it has no part in it"
+    assert fused.scale is not None and fused.scale[row] == pytest.approx(fused.weights.sum() / fused.weights[2])
+    assert fused.scores[row] == pytest.approx(fused.normalised[row, 2] * fused.weights.sum())
+    for i in range(len(at)):  # shares still add up, from left to right
+        assert float(fused.shares[i, 0]) + float(fused.shares[i, 1]) + float(fused.shares[i, 2]) == fused.scores[i]
+    captioned = at.index(1)
+    assert not np.isnan(fused.raw[captioned]).any()
+    assert 0 <= fused.proved <= len(at)
+
+
+def _best(column: Any) -> tuple[Any, Any]:
+    order = np.argsort(-column, kind="stable")
+    return order, column[order]
 
 
 def test_words_nobody_trusts_are_better_than_nothing() -> None:

@@ -114,8 +114,11 @@ class Run:
             covered = query.coverage(float(scores[0]) if len(scores) else 0.0)
             size = self.view.mean_words if query.leg.kind == "dense" and query.leg.source == "text" else None
             lists.append(
-                LegList(query.name, docs, scores, query.n_scored(mask), query.leg.kind, covered, size, query.n_asked)
-            )
+                LegList(
+                    query.name, docs, scores, query.n_scored(mask), query.leg.kind, covered, size, query.n_asked,
+                    query.leg.source,
+                )
+            )  # fmt: skip
         return gather(lists, lambda i, docs: queries[i].score(docs), also)
 
     def _with_bonus(self, outcome: Outcome, k: int, bonus: float) -> Outcome:

@@ -31,11 +31,15 @@ def explain_fused(fused: Fused, doc: int, legs: Mapping[str, Explanation] | None
             "raw": None if math.isnan(raw) else raw,
             **numbers,
             "normalised": float(fused.normalised[row, i]),
-            "weight": float(fused.weights[i]),
+            "weight": _weight(fused, row, i),
             "rank": int(fused.ranks[row, i]) or None,
         }
+        if math.isnan(raw) and fused.scale is not None:
+            details["instead"] = "nothing to read for this leg: the others count for more"
         tree = (legs or {}).get(name)
-        parts = _scaled_parts(tree, share, _factor(fused, i, raw), _zero_point(numbers)) if tree is not None else ()
+        parts = (
+            _scaled_parts(tree, share, _factor(fused, row, i, raw), _zero_point(numbers)) if tree is not None else ()
+        )
         label = name if tree is None else tree.label
         nodes.append(Explanation(share, label, parts, details | dict(tree.details if tree else {})))
     return Explanation(float(fused.scores[row]), f"fused: {_describe(fused.about)}", tuple(nodes), {"rank": row + 1})
@@ -72,13 +76,18 @@ def explain_reranked(reranked: Reranked, doc: int, coarse: Explanation | None = 
     return Explanation(score, f"reranked: {reranked.about.get('rerank', '')}", tuple(nodes), details)
 
 
-def _factor(fused: Fused, i: int, raw: float) -> float | None:
+def _factor(fused: Fused, row: int, i: int, raw: float) -> float | None:
     """What one unit of the leg's own score is worth in the fused one; None where the two are not linear."""
     if fused.about.get("method") == "rrf" or math.isnan(raw):
         return None
     numbers = fused.populations[i] if fused.populations else {}
     unit = numbers["high"] - numbers["low"] if "high" in numbers else numbers.get("deviation", 1.0)
-    return float(fused.weights[i]) / unit if unit > 0.0 else None
+    return _weight(fused, row, i) / unit if unit > 0.0 else None
+
+
+def _weight(fused: Fused, row: int, i: int) -> float:
+    """Of a leg, for one document."""
+    return float(fused.weights[i]) * (1.0 if fused.scale is None else float(fused.scale[row]))
 
 
 def _scaled_parts(tree: Explanation, share: float, factor: float | None, zero: str) -> tuple[Explanation, ...]:

@@ -12,6 +12,9 @@ Four things are looked at, all of them known before anybody judges a result:
 - *How short the documents are*: one pooled vector blurs a long text and holds a short one whole, while a short text has
   few terms to share. Below SHORT words on average the weight of vectors of texts grows in proportion, up to MOST times.
 
+A document that has nothing a leg could read (a picture without a caption) is judged by the legs that can read it: their
+weights are raised until they make up for the others. Otherwise nobody would find it beside documents that have all.
+
 Where the constants come from: eight collections (SciFact, CISI, CACM, LIMIT-small, captions that look for captions of
 the same picture, and three made from Wikipedia paragraphs: a sentence or a half that looks for the rest, and questions
 written in other words than their answer), a grid on the queries with an even sha1, the worst collection first. It was
@@ -23,14 +26,14 @@ and captions of Flickr8k. `docs/results.md` has the figures of all eight.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from zipfian.errors import InvalidInput
 from zipfian.fuse.candidates import Candidates, Fused, LegList, check_weights, combine
-from zipfian.fuse.normalise import POOL, normalise
+from zipfian.fuse.normalise import F64, POOL, normalise
 
 BASE: Mapping[str, float] = {
     "words": 1.0, "latent": 1.0, "splade": 1.0, "terms": 1.0, "visual": 0.5, "dense": 0.5,
@@ -84,6 +87,7 @@ class Adaptive:
         unknown = [name for name in self.weights if name not in candidates.names]
         if unknown:
             raise InvalidInput(f"a weight for leg {unknown[0]!r}, but the legs are: {', '.join(candidates.names)}")
+        candidates = _blanked(candidates)
         normalised, ceiling, used = normalise(candidates, "z")
         base = np.array([self._base(leg) for leg in candidates.legs])
         trusted = [trust(leg) for leg in candidates.legs]
@@ -105,7 +109,9 @@ class Adaptive:
             }
             for i, leg in enumerate(candidates.legs)
         }
-        return combine(candidates, normalised, weights, ceiling, used, {**self.to_json(), "signals": seen})
+        normalised, ceiling, scale = _filled(candidates, normalised, weights, ceiling)
+        about = {**self.to_json(), "signals": seen}
+        return combine(candidates, normalised, weights, ceiling, used, about, scale=scale)
 
     def _base(self, leg: LegList) -> float:
         return self.weights.get(leg.name, BASE.get(leg.kind or leg.name, OTHER))
@@ -132,6 +138,36 @@ def trust(leg: LegList) -> float | None:
     if not 0.0 <= leg.coverage <= 1.0:
         raise InvalidInput(f"the coverage of leg {leg.name!r} must lie between 0 and 1, not {leg.coverage!r}")
     return float(min(1.0, leg.coverage * max(1.0, (leg.query_words or 0) / ENOUGH)) ** STEEP)
+
+
+def _blanked(candidates: Candidates) -> Candidates:
+    """With no score where a document has nothing to read: legs of vectors say so, and legs of terms of the same source
+    share it (to them, a document without a text is one without a match)."""
+    scores = candidates.scores
+    lacks = np.isnan(scores)
+    if not lacks.any():
+        return candidates
+    out = scores.copy()
+    for i, leg in enumerate(candidates.legs):
+        for j, other in enumerate(candidates.legs):
+            if leg.source is not None and leg.source == other.source:
+                out[lacks[:, j] & (candidates.ranks[:, i] == 0), i] = np.nan
+    return replace(candidates, scores=out)
+
+
+def _filled(candidates: Candidates, normalised: F64, weights: F64, ceiling: F64) -> tuple[F64, F64, F64 | None]:
+    """0 where a leg has no score, what the weights of the document's other legs are raised by, and what a document
+    outside may then reach."""
+    lacks = np.isnan(candidates.scores)
+    most = max(leg.n_scored for leg in candidates.legs)
+    used = ceiling[weights > 0.0]
+    if len(used) and (lacks.any() or any(leg.n_scored < most for leg in candidates.legs)):
+        ceiling = np.maximum(ceiling, used.max())
+    if not lacks.any():
+        return normalised, ceiling, None
+    there = np.where(lacks, 0.0, weights).sum(axis=1)
+    scale = np.where(there > 0.0, weights.sum() / np.where(there > 0.0, there, 1.0), 1.0)
+    return np.where(lacks, 0.0, normalised), ceiling, scale
 
 
 def _peak(leg: LegList, numbers: Mapping[str, float]) -> float:

@@ -36,6 +36,8 @@ class LegList:
     """Words of the texts that a leg of pooled vectors stands for, on average, if they are texts."""
     query_words: int | None = None
     """Different words of a words query, if known."""
+    source: str | None = None
+    """What of a document it reads, `text` or `image`: where one leg finds nothing to read, none of this source does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +82,8 @@ class Fused:
     populations: tuple[Mapping[str, float], ...] = ()
     """For each leg what its scores were normalised by: mean and deviation, or low and high."""
     about: Mapping[str, Any] = field(default_factory=dict)
+    scale: F64 | None = None
+    """(documents,): what the weights are multiplied by, where a document is judged by some of the legs only."""
     """Method and settings, and the signals that set the weights."""
 
     def __len__(self) -> int:
@@ -91,6 +95,7 @@ class Fused:
         return Fused(
             self.legs, self.docs[rows], self.scores[rows], self.raw[rows], self.normalised[rows], self.ranks[rows],
             self.shares[rows], self.weights, min(self.proved, k), self.populations, self.about,
+            None if self.scale is None else self.scale[rows],
         )  # fmt: skip
 
 
@@ -142,12 +147,14 @@ def combine(
     populations: tuple[Mapping[str, float], ...],
     about: Mapping[str, Any],
     tie_break: F64 | None = None,
+    scale: F64 | None = None,
 ) -> Fused:
     """Weigh, add from left to right, sort; ties by `tie_break`, then in document order.
 
-    `ceiling` holds, for each leg, what the normalised score of a document outside the candidates cannot exceed.
+    `ceiling` holds, for each leg, what the normalised score of a document outside the candidates cannot exceed;
+    `scale`, for each document, what the weights are multiplied by.
     """
-    shares = normalised * weights
+    shares = normalised * (weights if scale is None else weights * scale[:, None])
     scores = np.zeros(len(candidates), np.float64)
     outside = 0.0
     for i in range(len(weights)):
@@ -161,6 +168,7 @@ def combine(
     return Fused(
         candidates.names, candidates.docs[order], best, candidates.scores[order], normalised[order],
         candidates.ranks[order], shares[order], weights, proved, populations, about,
+        None if scale is None else scale[order],
     )  # fmt: skip
 
 
