@@ -156,7 +156,7 @@ def table3(context: Context) -> Made:
         "BM25-V, Table 3: sparsity k",
         ["k", *VISUAL_COLUMNS, "R@1 paper (CUB)", "MB paper (CUB)"],
         rows,
-        (note,),
+        (note, _size(dataset)),
         plots={"bm25v-table3": plot},
     )
 
@@ -190,7 +190,7 @@ def ablation(context: Context) -> Made:
         "BM25-V: width and layer",
         ["vocabulary", "terms", "use", *VISUAL_COLUMNS],
         rows,
-        (note,),
+        (note, _size(dataset)),
         plots={"bm25v-ablation": plot},
     )
 
@@ -203,7 +203,13 @@ def bm25_dot(context: Context) -> Made:
     found = _visual_rows(dataset, legs, {"BM25": {}, "Dot": {"scoring": Dot()}})
     rows = [{"k_post": leg.removeprefix("post-"), "scoring": label, **row} for (leg, label), row in found.items()]
     note = "published (seven datasets): at k_post=16 the two are within 2 points of R@1 on most"
-    return Made("bm25v-bm25-dot", "BM25-V: BM25 against Dot", ["k_post", "scoring", *VISUAL_COLUMNS], rows, (note,))
+    return Made(
+        "bm25v-bm25-dot",
+        "BM25-V: BM25 against Dot",
+        ["k_post", "scoring", *VISUAL_COLUMNS],
+        rows,
+        (note, _size(dataset)),
+    )
 
 
 def figure1(context: Context) -> Made:
@@ -242,6 +248,10 @@ def figure1(context: Context) -> Made:
         (note,),
         plots={"bm25v-figure1": plot},
     )
+
+
+def _size(dataset: Dataset) -> str:
+    return f"{dataset.name}: {dataset.n_docs:,} pictures, {len(dataset.queries):,} queries"
 
 
 def _number(text: str, prefix: str) -> int:
