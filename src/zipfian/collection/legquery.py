@@ -187,10 +187,7 @@ class DenseQuery:
         return None
 
     def explain(self, doc: int) -> Explanation:
-        """A cosine has no smaller parts: the reasons are in the other legs."""
-        value = float(self.score(np.array([doc], np.int64))[0])
-        what = "cosine" if self.leg.align is None else "cosine of text and picture in their common space"
-        return Explanation(value, f"{self.name}: {what}", (), {"dimensions": len(self.vector)})
+        return explain_cosine(self, doc, len(self.vector))
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         return highlight(self._view.document(doc).text or "", [], **options)
@@ -200,6 +197,13 @@ class DenseQuery:
         if self._index is not None:
             out |= {"ann": self._ann, "ann_notes": list(self._index.notes), "ann_fallback": self._fallback}
         return out
+
+
+def explain_cosine(query: VectorQuery, doc: int, dimensions: int) -> Explanation:
+    """A cosine has no smaller parts: the reasons are in the other legs."""
+    value = float(query.score(np.array([doc], np.int64))[0])
+    what = "cosine" if query.leg.align is None else "cosine of text and picture in their common space"
+    return Explanation(value, f"{query.name}: {what}", (), {"dimensions": dimensions})
 
 
 def translated(tree: Explanation, label: str, of: str) -> Explanation:

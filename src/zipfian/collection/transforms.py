@@ -13,7 +13,7 @@ from zipfian import limits
 from zipfian.collection.legs import Leg
 from zipfian.collection.model import FindScalar
 from zipfian.errors import FingerprintMismatch, IndexCorrupt, InvalidInput
-from zipfian.index.directory import Directory
+from zipfian.index.directory import Directory, write_file
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.scalar import ScalarVocabulary
@@ -39,13 +39,7 @@ def keep(directory: Directory, legs: Mapping[str, Leg]) -> None:
         if directory.exists(arrays):
             directory.delete(arrays)
         for name, data in zip((arrays, settings), leg.model.load_scalar().to_bytes(), strict=True):
-            file = directory.create(name)
-            try:
-                file.write(data)
-                file.close()
-            except BaseException:
-                file.abort()
-                raise
+            write_file(directory, name, data)
         directory.sync()
 
 

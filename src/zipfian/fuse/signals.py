@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from zipfian.index.phi import apply_phi
 from zipfian.retrieve.scoring import BM25
 from zipfian.retrieve.searcher import LegSearcher, Query
 from zipfian.retrieve.statistics import Term
+
+F64 = npt.NDArray[np.float64]
 
 
 def coverage(
@@ -31,9 +34,14 @@ def coverage(
     if not isinstance(formula, BM25):
         return None
     stats = searcher.statistics()
-    given = apply_phi(np.fromiter(terms.values(), np.float64, len(terms)), str(formula.phi))
+    given = np.fromiter(terms.values(), np.float64, len(terms))
     df = np.fromiter((stats.df(term) for term in terms), np.float64, len(terms))
-    asked = float(np.sum(given * formula.idf(df, stats.n_live))) * _once(formula)
+    return covered(formula, given, df, stats.n_live, best)
+
+
+def covered(formula: BM25, given: F64, df: F64, documents: int, best: float) -> float:
+    """The same from numbers: the weights of the query's words, and in how many of the documents each stands."""
+    asked = float(np.sum(apply_phi(given, str(formula.phi)) * formula.idf(df, documents))) * _once(formula)
     return min(1.0, max(0.0, best / asked)) if asked > 0.0 else 0.0
 
 

@@ -6,7 +6,7 @@ import contextlib
 import secrets
 from collections.abc import Callable
 
-from zipfian.index.directory import Directory
+from zipfian.index.directory import Directory, write_file
 from zipfian.index.manifest import Manifest
 
 
@@ -22,23 +22,13 @@ def publish(directory: Directory, manifest: Manifest, data: bytes, stop: Callabl
     try:
         directory.sync()  # the names of the data files, which are synced themselves
         step = "write"
-        _write(directory, temporary, data)
+        write_file(directory, temporary, data)
         step = "rename"
         directory.rename(temporary, manifest.name)
         step = "publish"
         directory.sync()
     except BaseException as e:
         _withdraw(directory, temporary, manifest.name, step, e, stop)
-        raise
-
-
-def _write(directory: Directory, name: str, data: bytes) -> None:
-    file = directory.create(name)
-    try:
-        file.write(data)
-        file.close()
-    except BaseException:
-        file.abort()
         raise
 
 

@@ -92,6 +92,17 @@ class Directory(Protocol):
         """Become the only writer; `IndexLocked` if there is one already."""
 
 
+def write_file(directory: Directory, name: str, data: bytes) -> None:
+    """A new file with this content, synced; what went wrong leaves it unfinished, and whoever named it cleans up."""
+    file = directory.create(name)
+    try:
+        file.write(data)
+        file.close()
+    except BaseException:
+        file.abort()
+        raise
+
+
 def check_name(name: str) -> str:
     """`name` if it is a plain file name that is safe on every file system, else `InvalidInput`.
 

@@ -21,7 +21,8 @@ from zipfian.engines.opensearch.vectorquery import DenseQuery
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe
-from zipfian.index.phi import apply_phi, parse_phi
+from zipfian.fuse.signals import covered
+from zipfian.index.phi import parse_phi
 from zipfian.limits import MAX_EVIDENCE, MAX_QUERY_TERMS, MAX_QUERY_WEIGHT
 from zipfian.retrieve.scoring import BM25, Scoring
 from zipfian.retrieve.statistics import Term
@@ -93,10 +94,7 @@ class PostingsQuery:
         if self.leg.kind != "words" or not isinstance(scoring, BM25) or not self._terms:
             return None
         df = self._reader.frequencies([self.clause(term, 1.0) for term in self._terms]).astype(np.float64)
-        given = apply_phi(self._given, str(scoring.phi))
-        once = 1.0 / (1.0 + scoring.k1) if scoring.variant == "lucene" else 1.0
-        asked = float(np.sum(given * scoring.idf(df, self._reader.count(None)))) * once
-        return min(1.0, max(0.0, best / asked)) if asked > 0.0 else 0.0
+        return covered(scoring, self._given, df, self._reader.count(None), best)
 
     def query(self, mask: Query | None) -> Query:
         """The engine's query: one clause per term, its weight as the boost."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.collection.legquery import explain_cosine
 from zipfian.collection.question import Question
 from zipfian.engines.opensearch.filters import Query
 from zipfian.engines.opensearch.mapping import vector_field
@@ -87,9 +88,7 @@ class DenseQuery:
         return found.score(self.vector, np.arange(len(docs)))
 
     def explain(self, doc: int) -> Explanation:
-        value = float(self.score(np.array([doc], np.int64))[0])
-        what = "cosine" if self.leg.align is None else "cosine of text and picture in their common space"
-        return Explanation(value, f"{self.name}: {what}", (), {"dimensions": len(self.vector)})
+        return explain_cosine(self, doc, len(self.vector))
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         return highlight(self._reader.document(doc).text or "", [], **options)
