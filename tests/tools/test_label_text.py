@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-tokenizers = pytest.importorskip("tokenizers")
+from tests.tools.loading import TOOLS, load
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+tokenizers = pytest.importorskip("tokenizers")
 
 COLOURS = "red blue green black white grey pink gold brown violet orange silver".split()
 LINES = [f"line {word} the galaxies and a galaxy near home" for word in COLOURS]
@@ -21,24 +19,8 @@ LINES += ["Bletchley and Finchley and Purley in 1999"] * 5
 
 @pytest.fixture(scope="module")
 def tools() -> SimpleNamespace:
-    if not TOOLS.is_dir():
-        pytest.skip("the tools are not part of this package")
-    sys.path.insert(0, str(TOOLS))
-    try:
-        import label_text_corpus
-        import label_text_judge
-        import label_text_names
-        import label_text_rule
-        import label_text_terms
-    finally:
-        sys.path.remove(str(TOOLS))
-    return SimpleNamespace(
-        corpus=label_text_corpus,
-        judge=label_text_judge,
-        names=label_text_names,
-        rule=label_text_rule,
-        terms=label_text_terms,
-    )
+    parts = ("corpus", "judge", "names", "rule", "terms")
+    return SimpleNamespace(**dict(zip(parts, load(*(f"label_text_{part}" for part in parts)), strict=True)))
 
 
 @pytest.fixture(scope="module")

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests.tools.loading import load
 from zipfian.train.settings import SaeSettings
-
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")
 def plan() -> ModuleType:
-    if not TOOLS.is_dir():
-        pytest.skip("the tools are not part of this package")
-    sys.path.insert(0, str(TOOLS))
-    try:
-        import train_plan
-    finally:
-        sys.path.remove(str(TOOLS))
-    return train_plan
+    (found,) = load("train_plan")
+    return found
 
 
 def test_every_part(plan: ModuleType) -> None:
