@@ -38,6 +38,9 @@ MAX_DOCUMENT_TERMS = 1_000_000
 MAX_WEIGHT = 1e6
 """Largest term weight of a document."""
 
+MAX_SCALE = 1e18
+"""Largest number of steps in a weight of 1, and largest weight of one step: float32 holds every product of the two."""
+
 MAX_QUERY_WEIGHT = 1e6
 """Largest weight of a query term."""
 
@@ -77,8 +80,8 @@ MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 MAX_FILE_NAME_CHARS = 120
 """Characters of the name of a file in a collection."""
 
-MAX_TOC_BYTES = 16 * 1024 * 1024
-"""Bytes of a data file's table of contents."""
+MAX_TOC_BYTES = 4 * 1024 * 1024
+"""Bytes of a data file's table of contents: MAX_METADATA_FIELDS columns with the longest names take about 1.4 MB."""
 
 MAX_JOINED_PARTS = 8
 """Parts of a compound word (`foo_bar`) that are also indexed run together."""

@@ -127,6 +127,11 @@ def bump(section: str, at: int = 0, by: int = 1) -> Change:
     return change
 
 
+def longer_document(sections: dict[str, Any], meta: dict[str, Any]) -> None:
+    sections["lengths"][2] += 1
+    meta["total_length"] += 1
+
+
 def more_length(sections: dict[str, Any], meta: dict[str, Any]) -> None:
     meta["total_length"] += 1
 
@@ -146,9 +151,10 @@ def swap_ids(sections: dict[str, Any], meta: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("role", "change", "problem"),
     [
-        ("leg:words", bump("lengths", 2), "lengths do not follow"),
-        ("leg:latent", bump("lengths", 2), "lengths do not follow"),
-        ("leg:words", more_length, "lengths do not follow"),
+        ("leg:words", longer_document, "lengths do not follow"),
+        ("leg:latent", longer_document, "lengths do not follow"),
+        ("leg:words", bump("lengths", 2), "lengths do not add up"),
+        ("leg:words", more_length, "lengths do not add up"),
         ("leg:words", bump("terms", 0, 1), "not in ascending order"),
         ("leg:words", bump("block_first", 0), "."),
         ("leg:words", bump("forward", 0, 2), "."),

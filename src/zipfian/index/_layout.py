@@ -180,7 +180,7 @@ def parse_toc(name: str, data: bytes, toc_offset: int) -> tuple[dict[str, Any], 
             raise TypeError("meta is not an object")
         sections = {str(key): _section(value) for key, value in listed.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-        raise IndexCorrupt(name, f"its table of contents cannot be read ({e!r})") from e
+        raise IndexCorrupt(name, f"its table of contents cannot be read ({e!r})"[:300]) from e
     end = HEADER.size
     for key, s in sorted(sections.items(), key=lambda item: (item[1].offset, item[1].nbytes)):
         if s.offset < end or s.offset + s.nbytes > toc_offset:
@@ -192,12 +192,14 @@ def parse_toc(name: str, data: bytes, toc_offset: int) -> tuple[dict[str, Any], 
 def _section(value: Mapping[str, Any]) -> Section:
     offset, nbytes, shape = value["offset"], value["nbytes"], value["shape"]
     dtype = DTYPES[value["dtype"]]
+    if not isinstance(shape, list) or len(shape) not in (1, 2):
+        raise ValueError("a section has one or two dimensions")
     if any(type(n) is not int or not 0 <= n < 2**63 for n in (offset, nbytes, *shape)):
         raise ValueError("a section's numbers must be integers that are not negative")
     count = 1
     for n in shape:
         count *= n
-    if len(shape) not in (1, 2) or count * dtype.itemsize != nbytes or offset % ALIGN:
+    if count * dtype.itemsize != nbytes or offset % ALIGN:
         raise ValueError("a section's shape, type and size do not agree")
     return Section(offset, nbytes, dtype, tuple(shape))
 

@@ -1,7 +1,13 @@
-"""Reading sections and meta data with the checks that every file needs: type, number of elements, range."""
+"""What a file of each kind must hold, and reading it: every check of a section's type, shape and length is here.
+
+A reader declares the sections of its file with `require` when it opens, from the contents alone. A number of the file's
+meta data that memory is later allocated by (documents, terms, dimensions) is thereby bound to the length of a section
+that really is in the file: a small file cannot claim to be a large one.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,33 +17,42 @@ from zipfian.errors import IndexCorrupt
 from zipfian.index._arrays import Bools
 from zipfian.index.container import SectionFile
 
+BYTES = ("uint8",)
+UINT32 = ("uint8", "uint16", "uint32")
+"""Numbers below 2**32: nothing is lost, and no sign appears, when they become int64."""
+
+UINT = (*UINT32, "uint64")
+INT = ("int8", "int16", "int32", "int64")
+
+Declared = tuple[tuple[str, ...], int | None]
+"""The types a section may have, and how many elements it must have (None: any number)."""
+
+
+def require(file: SectionFile, sections: Mapping[str, Declared]) -> None:
+    """`IndexCorrupt` unless the file has these sections, each 1-d, of one of its types and of its length."""
+    for name, (types, count) in sections.items():
+        found, shape = file.form(name)
+        if found not in types or len(shape) != 1:
+            raise IndexCorrupt(
+                file.name, f"its section {name!r} is {found} of shape {shape}, not 1-d {' or '.join(types)}"
+            )
+        if count is not None and shape[0] != count:
+            raise IndexCorrupt(file.name, f"its section {name!r} has {shape[0]} elements, not {count}")
+
+
+def flags(count: int) -> Declared:
+    """How `count` booleans written by `pack_flags` are declared."""
+    return BYTES, -(-count // 8)
+
 
 def unpack_flags(file: SectionFile, section: str, count: int) -> Bools:
-    """The booleans of a section written by `pack_flags`."""
-    packed = unsigned(file, section, -(-count // 8))
-    if packed.dtype != np.uint8:
-        raise IndexCorrupt(file.name, f"its section {section!r} has the wrong type")
-    return np.unpackbits(packed, count=count, bitorder="little").view(np.bool_)
+    """The booleans of a section declared with `flags`."""
+    return np.unpackbits(file.array(section), count=count, bitorder="little").view(np.bool_)
 
 
-def unsigned(file: SectionFile, section: str, count: int) -> npt.NDArray[Any]:
-    """A 1-d section of `count` unsigned integers."""
-    return typed(file, section, count, "u")
-
-
-def typed(file: SectionFile, section: str, count: int, kind: str) -> npt.NDArray[Any]:
-    """A 1-d section of `count` elements of a numpy type kind (`u`, `i`, `f`), verified."""
-    if file.length(section) != count:
-        raise IndexCorrupt(file.name, f"its section {section!r} has {file.length(section)} elements, not {count}")
+def read_offsets(file: SectionFile, section: str, total: int) -> npt.NDArray[Any]:
+    """A section, declared with at least one element, of ascending offsets from 0 to `total`."""
     found = file.array(section)
-    if found.ndim != 1 or found.dtype.kind != kind:
-        raise IndexCorrupt(file.name, f"its section {section!r} has the wrong type or shape")
-    return found
-
-
-def read_offsets(file: SectionFile, section: str, pieces: int, total: int) -> npt.NDArray[Any]:
-    """A section of `pieces + 1` ascending offsets from 0 to `total`."""
-    found = unsigned(file, section, max(pieces, 0) + 1)
     if int(found[0]) != 0 or int(found[-1]) != total or bool(np.any(found[1:] < found[:-1])):
         raise IndexCorrupt(file.name, f"its section {section!r} does not hold ascending offsets from 0 to {total}")
     return found
@@ -47,7 +62,7 @@ def meta_int(file: SectionFile, key: str, low: int, high: int) -> int:
     """An integer of the file's meta data, between `low` and `high`."""
     value = file.meta.get(key)
     if type(value) is not int or not low <= value <= high:
-        raise IndexCorrupt(file.name, f"its {key} is {str(value)[:40]}, not a number from {low} to {high}")
+        raise IndexCorrupt(file.name, f"its {key} is {_shown(value)}, not a number from {low} to {high}")
     return value
 
 
@@ -56,5 +71,10 @@ def meta_str(file: SectionFile, key: str, *allowed: str) -> str:
     value = file.meta.get(key)
     if not isinstance(value, str) or (allowed and value not in allowed):
         wanted = f", not one of {allowed}" if allowed else ""
-        raise IndexCorrupt(file.name, f"its {key} is {str(value)[:40]!r}{wanted}")
+        raise IndexCorrupt(file.name, f"its {key} is {_shown(value)}{wanted}")
     return value
+
+
+def _shown(value: Any) -> str:
+    """A value for an error message. Lists and objects are not spelt out: they may be nested to any depth."""
+    return repr(value)[:40] if isinstance(value, str | int | float | None) else f"a {type(value).__name__}"

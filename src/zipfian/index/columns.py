@@ -19,13 +19,13 @@ import numpy as np
 
 from zipfian.errors import IndexCorrupt
 from zipfian.index._arrays import pack_flags, smallest_int, smallest_uint
-from zipfian.index._sections import meta_int, read_offsets, typed, unpack_flags, unsigned
+from zipfian.index._sections import BYTES, INT, UINT, Declared, flags, meta_int, read_offsets, require, unpack_flags
 from zipfian.index.column import Column
 from zipfian.index.container import FileRef, SectionFile, SectionWriter
 from zipfian.index.directory import Directory
 from zipfian.index.metadata import FIELD_TYPES, FieldType, element_type
 from zipfian.index.terms import WordTerms
-from zipfian.limits import MAX_DOCUMENTS
+from zipfian.limits import MAX_DOCUMENTS, MAX_METADATA_FIELDS
 
 KIND = "col"
 
@@ -68,12 +68,16 @@ class ColumnReader:
         self._lock = threading.Lock()
         try:
             for i, field in enumerate(file.meta["fields"]):
-                name, field_type, count = str(field["name"]), field["type"], field["count"]
-                if field_type not in FIELD_TYPES or type(count) is not int or not 0 <= count < 2**62:
-                    raise ValueError(f"field {name!r} is of type {field_type!r}")
+                name, field_type, count = field["name"], field["type"], field["count"]
+                if not isinstance(name, str) or field_type not in FIELD_TYPES or type(count) is not int or count < 0:
+                    raise ValueError(f"field {i} has no name, no type or no count")
+                if i >= MAX_METADATA_FIELDS or name in self._fields:
+                    raise ValueError(f"more than {MAX_METADATA_FIELDS} fields, or one of them twice")
                 self._fields[name] = (i, field_type, count, bool(field["some"]))
         except (KeyError, TypeError, ValueError) as e:
-            raise IndexCorrupt(file.name, f"its list of fields cannot be read ({e!r})") from e
+            raise IndexCorrupt(file.name, f"its list of fields cannot be read ({e!r})"[:300]) from e
+        for i, field_type, count, some in self._fields.values():
+            require(file, self._sections(f"{i}.", field_type, count, some))
 
     @classmethod
     def open(cls, directory: Directory, ref: FileRef | str) -> ColumnReader:
@@ -94,28 +98,44 @@ class ColumnReader:
                 self._columns[name] = self._read(*self._fields[name])
             return self._columns[name]
 
+    def _sections(self, key: str, field_type: FieldType, count: int, some: bool) -> dict[str, Declared]:
+        """The sections that a field must have."""
+        kind, file = element_type(field_type), self.file
+        sections: dict[str, Declared] = {key + "present": flags(self.n_docs)} if some else {}
+        if field_type.startswith("list"):
+            sections[key + "starts"] = UINT, self.n_docs + 1
+        elif count != self.n_docs:
+            raise IndexCorrupt(file.name, f"a column has {count} values for {self.n_docs} documents")
+        if kind == "string":
+            words = max(file.length(key + "term_offsets"), 1)  # the end of the last word is always there
+            sections |= {key + "terms": (BYTES, None), key + "term_offsets": (UINT, words)}
+        if kind == "number" and key + "odd" in file.names:
+            odd = file.length(key + "odd")
+            sections |= {key + "odd": (("int64",), odd), key + "odd_at": (UINT, odd)}
+        values = {"string": (UINT, count), "number": (("float64",), count), "boolean": flags(count)}
+        return {**sections, key + "values": values.get(kind or "", (INT, count))}
+
     def _read(self, i: int, field_type: FieldType, count: int, some: bool) -> Column:
         file, key = self.file, f"{i}."
         present = unpack_flags(file, key + "present", self.n_docs) if some else np.ones(self.n_docs, np.bool_)
         starts = None
         if field_type.startswith("list"):
-            starts = read_offsets(file, key + "starts", self.n_docs, count).astype(np.int64)
-        elif count != self.n_docs:
-            raise IndexCorrupt(file.name, f"a column has {count} values for {self.n_docs} documents")
+            starts = read_offsets(file, key + "starts", count).astype(np.int64)
         kind = element_type(field_type)
         if kind == "string":
-            values, words = unsigned(file, key + "values", count), WordTerms.read(file, key)
-            if count and int(values.max()) >= max(len(words), 1):
+            values, words = file.array(key + "values"), WordTerms.read(file, key)
+            used = count > 0 if starts is not None else bool(present.any())
+            if (used and not len(words)) or (count and int(values.max()) >= max(len(words), 1)):
                 raise IndexCorrupt(file.name, "a column refers to a value that its dictionary does not have")
             return Column(field_type, present, values, starts, words)
         if kind == "boolean":
             return Column(field_type, present, unpack_flags(file, key + "values", count), starts)
         if kind == "number":
-            values, odd_at, odd = typed(file, key + "values", count, "f"), None, None
+            values, odd_at, odd = file.array(key + "values"), None, None
             if key + "odd" in file.names:
-                odd = typed(file, key + "odd", file.length(key + "odd"), "i")
-                odd_at = unsigned(file, key + "odd_at", len(odd)).astype(np.int64)
-                if len(odd) and int(odd_at.max()) >= count:
+                places, odd = file.array(key + "odd_at"), file.array(key + "odd")
+                if len(odd) and int(places.max()) >= count:
                     raise IndexCorrupt(file.name, "a column refers to a document that is not there")
+                odd_at = places.astype(np.int64)
             return Column(field_type, present, values, starts, None, odd_at, odd)
-        return Column(field_type, present, typed(file, key + "values", count, "i"), starts)
+        return Column(field_type, present, file.array(key + "values"), starts)

@@ -226,6 +226,11 @@ class SectionFile:
         """Elements of a 1-d section, rows of a 2-d one."""
         return self._section(section).shape[0]
 
+    def form(self, section: str) -> tuple[str, tuple[int, ...]]:
+        """Type and shape of a section as the contents declare them; nothing of the section is read."""
+        found = self._section(section)
+        return found.dtype.name, found.shape
+
     def array(self, section: str) -> npt.NDArray[Any]:
         """A whole section, verified: a read-only view on the mapping."""
         return self.part(section, 0, self._section(section).shape[0])

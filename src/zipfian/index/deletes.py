@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput
-from zipfian.index._arrays import Bools, Ints, pack_flags, smallest_uint
-from zipfian.index._sections import meta_int, unpack_flags, unsigned
+from zipfian.index._arrays import Bools, Ints, chunks, pack_flags, smallest_uint
+from zipfian.index._sections import UINT32, flags, meta_int, require, unpack_flags
 from zipfian.index.container import FileRef, SectionFile, SectionWriter
 from zipfian.index.directory import Directory
 from zipfian.index.leg import LegReader
@@ -25,6 +25,9 @@ from zipfian.index.lengths import exact_sum
 from zipfian.limits import MAX_DOCUMENTS, MAX_LEGS
 
 KIND = "del"
+
+_POSTINGS = 1 << 21
+"""Postings of deleted documents that are counted at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,10 +40,13 @@ class LegDeletes:
 
     @classmethod
     def of(cls, leg: LegReader, docs: Ints) -> LegDeletes:
-        """The share of some documents (ascending) in a leg, through the forward index."""
-        _, indices = leg.forward_many(docs)
-        terms, counts = np.unique(indices, return_counts=True)
-        return cls(terms.astype(np.int64), counts.astype(np.int64), exact_sum(leg.lengths[docs]))
+        """The share of some documents (ascending) in a leg, through the forward index, so many postings at a time."""
+        share = _NOTHING
+        for first, last in chunks(np.cumsum(leg.rows.mean_terms(docs)), _POSTINGS):
+            some = docs[first:last]
+            terms, counts = np.unique(leg.forward_many(some)[1], return_counts=True)
+            share = share.plus(cls(terms.astype(np.int64), counts.astype(np.int64), exact_sum(leg.lengths[some])))
+        return share
 
     def plus(self, other: LegDeletes) -> LegDeletes:
         """Both together; their documents are distinct."""
@@ -107,19 +113,22 @@ def read_deletes(directory: Directory, ref: FileRef | str) -> Deletes:
     file = SectionFile.open(directory, ref, KIND)
     n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
     n_deleted = meta_int(file, "n_deleted", 0, n_docs)
+    require(file, {"deleted": flags(n_docs)})
     deleted = unpack_flags(file, "deleted", n_docs)
     if int(np.count_nonzero(deleted)) != n_deleted:
         raise IndexCorrupt(file.name, f"does not mark {n_deleted} documents as deleted")
     legs: dict[str, LegDeletes] = {}
     try:
-        listed = [(str(e["name"]), e["terms"], e["length"]) for e in file.meta["legs"][: MAX_LEGS + 1]]
+        listed = [(e["name"], e["terms"], e["length"]) for e in file.meta["legs"]]
     except (KeyError, TypeError) as e:
-        raise IndexCorrupt(file.name, f"its list of legs cannot be read ({e!r})") from e
+        raise IndexCorrupt(file.name, f"its list of legs cannot be read ({e!r})"[:300]) from e
+    if len(listed) > MAX_LEGS:
+        raise IndexCorrupt(file.name, f"counts the terms of {len(listed)} legs; a collection has at most {MAX_LEGS}")
     for i, (name, n_terms, length) in enumerate(listed):
-        if type(n_terms) is not int or type(length) is not int or length < 0:
-            raise IndexCorrupt(file.name, f"its share of leg {name!r} cannot be read")
-        terms = unsigned(file, f"{i}.terms", n_terms).astype(np.int64)
-        counts = unsigned(file, f"{i}.counts", n_terms).astype(np.int64)
+        if not isinstance(name, str) or type(n_terms) is not int or type(length) is not int or length < 0:
+            raise IndexCorrupt(file.name, f"its share of leg {i} cannot be read")
+        require(file, {f"{i}.terms": (UINT32, n_terms), f"{i}.counts": (UINT32, n_terms)})
+        terms, counts = file.array(f"{i}.terms").astype(np.int64), file.array(f"{i}.counts").astype(np.int64)
         if np.any(terms[1:] <= terms[:-1]) or np.any(counts < 1) or np.any(counts > n_deleted):
             raise IndexCorrupt(file.name, f"its counts of leg {name!r} are out of range")
         legs[name] = LegDeletes(terms, counts, length)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -22,20 +23,32 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput
-from zipfian.index._arrays import Ints
-from zipfian.index._sections import meta_int, read_offsets, unsigned
+from zipfian.index._arrays import Bools, Ints, offsets
+from zipfian.index._sections import BYTES, UINT, UINT32, meta_int, read_offsets, require
 from zipfian.index.container import FileRef, SectionFile
 from zipfian.index.directory import Directory
 from zipfian.index.metadata import decode_metadata
-from zipfian.limits import MAX_DOCUMENTS
+from zipfian.limits import MAX_DOCUMENTS, MAX_METADATA_BYTES, MAX_TEXT_CHARS
 
 KIND = "doc"
 
 Record = tuple[bytes | None, bytes]
 """A document's text (None if it has none) and metadata, in their stored form."""
 
+BLOCK_BYTES = 32 * 1024
+"""Uncompressed bytes at which a block is closed: larger compresses better, smaller opens faster."""
+
+_TEXT_BYTES = 4 * MAX_TEXT_CHARS
+"""Bytes of the largest text: a character has at most four in UTF-8."""
+
+_LARGEST_BLOCK = BLOCK_BYTES + 8 + _TEXT_BYTES + MAX_METADATA_BYTES
+"""Uncompressed bytes of a block just short of being closed that then gets the largest possible document."""
+
 _ZLIB_RATIO = 1040
 """zlib never shrinks more than this: a block that claims to is forged."""
+
+_KEPT_BYTES = 1 << 20
+"""Blocks up to this size are kept for the next document that is asked for; a larger one is unpacked again."""
 
 
 def id_hash(raw: bytes) -> int:
@@ -53,7 +66,21 @@ class DocStoreReader:
 
     def __init__(self, file: SectionFile) -> None:
         self.file = file
-        self.n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
+        n = self.n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
+        blocks = file.length("block_sizes")
+        require(
+            file,
+            {
+                "ids": (BYTES, None),
+                "id_offsets": (UINT, n + 1),
+                "hashes": (("uint64",), n),
+                "hash_docs": (UINT32, n),
+                "blocks": (BYTES, None),
+                "block_docs": (UINT32, blocks + 1),
+                "block_offsets": (UINT, blocks + 1),
+                "block_sizes": (UINT32, blocks),
+            },
+        )
         self._local = threading.local()  # the block that this thread read last
 
     @classmethod
@@ -64,25 +91,23 @@ class DocStoreReader:
     @cached_property
     def id_offsets(self) -> npt.NDArray[Any]:
         """Where each id starts in the section `ids`."""
-        return read_offsets(self.file, "id_offsets", self.n_docs, self.file.length("ids"))
+        return read_offsets(self.file, "id_offsets", self.file.length("ids"))
 
     @cached_property
     def hashes(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[Any]]:
         """Hashes of all ids, ascending, and their documents."""
-        hashes = unsigned(self.file, "hashes", self.n_docs)
-        docs = unsigned(self.file, "hash_docs", self.n_docs)
-        if hashes.dtype != np.uint64 or (self.n_docs and int(docs.max()) >= self.n_docs):
+        hashes, docs = self.file.array("hashes"), self.file.array("hash_docs")
+        if self.n_docs and int(docs.max()) >= self.n_docs:
             raise IndexCorrupt(self.file.name, "its table of ids is out of range")
         return hashes, docs
 
     @cached_property
     def blocks(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
         """First document, first byte (each with the end appended) and uncompressed bytes of the blocks."""
-        n = self.file.length("block_sizes")
         return (
-            read_offsets(self.file, "block_docs", n, self.n_docs),
-            read_offsets(self.file, "block_offsets", n, self.file.length("blocks")),
-            unsigned(self.file, "block_sizes", n),
+            read_offsets(self.file, "block_docs", self.n_docs),
+            read_offsets(self.file, "block_offsets", self.file.length("blocks")),
+            self.file.array("block_sizes"),
         )
 
     def id(self, doc: int) -> str:
@@ -130,35 +155,52 @@ class DocStoreReader:
 
     def text(self, doc: int) -> str | None:
         """The stored text of a document, None if it has none."""
-        raw = self.record(doc)[0]
-        try:
-            return None if raw is None else raw.decode()
-        except UnicodeDecodeError as e:
-            raise IndexCorrupt(self.file.name, f"the text of document {doc} is not UTF-8") from e
+        return self._text(doc, self._pieces(doc)[0])
 
     def metadata(self, doc: int) -> dict[str, Any]:
         """The stored metadata of a document."""
-        raw = self.record(doc)[1]
-        try:
-            return decode_metadata(raw)
-        except (ValueError, TypeError, RecursionError) as e:
-            raise IndexCorrupt(self.file.name, f"the metadata of document {doc} cannot be read") from e
+        return self._metadata(doc, self._pieces(doc)[1])
+
+    def content(self, doc: int) -> tuple[str | None, dict[str, Any]]:
+        """Text and metadata of a document, for the unpacking of one block."""
+        text, metadata = self._pieces(doc)
+        return self._text(doc, text), self._metadata(doc, metadata)
 
     def record(self, doc: int) -> Record:
         """Text and metadata of a document in their stored form."""
-        self._check_doc(doc)
-        block = int(np.searchsorted(self.blocks[0], doc, side="right")) - 1
-        last: tuple[int, list[Record]] | None = getattr(self._local, "block", None)
-        if last is None or last[0] != block:
-            last = self._local.block = (block, self.block(block))
-        return last[1][doc - int(self.blocks[0][block])]
+        text, metadata = self._pieces(doc)
+        return None if text is None else bytes(text), bytes(metadata)
 
-    def block(self, block: int) -> list[Record]:
-        """All documents of a block."""
+    def block(self, block: int) -> Iterator[Record]:
+        """The documents of a block, one at a time."""
+        unpacked = self._unpack(block)
+        for at in range(len(unpacked)):
+            text, metadata = unpacked.pieces(at)
+            yield None if text is None else bytes(text), bytes(metadata)
+
+    def packed_block(self, block: int) -> bytes:
+        """A block as it is stored."""
+        starts = self.blocks[1]
+        return self.file.part("blocks", int(starts[block]), int(starts[block + 1])).tobytes()
+
+    def _pieces(self, doc: int) -> tuple[memoryview | None, memoryview]:
+        """Where text and metadata of a document lie in its unpacked block."""
+        self._check_doc(doc)
+        starts = self.blocks[0]
+        block = int(np.searchsorted(starts, doc, side="right")) - 1
+        last: tuple[int, _Block] | None = getattr(self._local, "block", None)
+        if last is None or last[0] != block:
+            last = self._local.block = None  # before the next is unpacked: no two of them at a time
+            last = (block, self._unpack(block))
+            if last[1].nbytes <= _KEPT_BYTES:
+                self._local.block = last
+        return last[1].pieces(doc - int(starts[block]))
+
+    def _unpack(self, block: int) -> _Block:
         docs, _, sizes = self.blocks
         n, size = int(docs[block + 1]) - int(docs[block]), int(sizes[block])
         packed = self.packed_block(block)
-        if not 8 * n <= size <= _ZLIB_RATIO * (len(packed) + 64) or not size:
+        if not 8 * n <= size <= min(_LARGEST_BLOCK, _ZLIB_RATIO * (len(packed) + 64)) or not size:
             raise IndexCorrupt(self.file.name, f"its block {block} claims to hold {size} bytes")
         inflate = zlib.decompressobj()
         try:
@@ -166,30 +208,57 @@ class DocStoreReader:
             more = inflate.decompress(inflate.unconsumed_tail, 1)
         except zlib.error as e:
             raise IndexCorrupt(self.file.name, f"its block {block} cannot be decompressed") from e
-        if len(data) != size or more or not inflate.eof:
+        if len(data) != size or more or not inflate.eof or inflate.unused_data:
             raise IndexCorrupt(self.file.name, f"its block {block} does not hold {size} bytes")
-        return self._split(block, data, n)
-
-    def packed_block(self, block: int) -> bytes:
-        """A block as it is stored."""
-        starts = self.blocks[1]
-        return self.file.part("blocks", int(starts[block]), int(starts[block + 1])).tobytes()
-
-    def _split(self, block: int, data: bytes, n: int) -> list[Record]:
-        sizes = np.frombuffer(data, "<u4", 2 * n).astype(np.int64)
-        has_text = sizes[::2] > 0
-        sizes[::2] -= has_text
-        if 8 * n + int(sizes.sum()) != len(data):
+        lengths = np.frombuffer(data, "<u4", 2 * n).astype(np.int64)
+        has_text = lengths[::2] > 0
+        lengths[::2] -= has_text
+        if 8 * n + int(lengths.sum()) != size:
             raise IndexCorrupt(self.file.name, f"its block {block} does not add up")
-        ends = (8 * n + np.cumsum(sizes)).tolist()
-        out: list[Record] = []
-        at = 8 * n
-        for i, text in enumerate(has_text.tolist()):
-            middle, end = ends[2 * i], ends[2 * i + 1]
-            out.append((data[at:middle] if text else None, data[middle:end]))
-            at = end
-        return out
+        if n and (int(lengths[::2].max()) > _TEXT_BYTES or int(lengths[1::2].max()) > MAX_METADATA_BYTES):
+            raise IndexCorrupt(self.file.name, f"its block {block} holds a text or metadata over the limit")
+        return _Block(data, 8 * n + offsets(lengths), has_text)
+
+    def _text(self, doc: int, raw: memoryview | None) -> str | None:
+        if raw is None:
+            return None
+        try:
+            text = str(raw, "utf-8")
+        except UnicodeDecodeError as e:
+            raise IndexCorrupt(self.file.name, f"the text of document {doc} is not UTF-8") from e
+        if len(text) > MAX_TEXT_CHARS:
+            raise IndexCorrupt(
+                self.file.name, f"the text of document {doc} has {len(text)} characters; the limit is {MAX_TEXT_CHARS}"
+            )
+        return text
+
+    def _metadata(self, doc: int, raw: memoryview) -> dict[str, Any]:
+        try:
+            return decode_metadata(bytes(raw))
+        except (ValueError, TypeError, OverflowError, RecursionError) as e:
+            raise IndexCorrupt(self.file.name, f"the metadata of document {doc} cannot be read") from e
 
     def _check_doc(self, doc: int) -> None:
         if not 0 <= doc < self.n_docs:
             raise InvalidInput(f"no document {doc} in a segment of {self.n_docs}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """An unpacked block: pieces 2i and 2i + 1 of `data`, cut at `ends`, are text and metadata of its document i."""
+
+    data: bytes
+    ends: Ints
+    has_text: Bools
+
+    def __len__(self) -> int:
+        return len(self.has_text)
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.data)
+
+    def pieces(self, at: int) -> tuple[memoryview | None, memoryview]:
+        start, middle, end = self.ends[2 * at : 2 * at + 3].tolist()
+        view = memoryview(self.data)
+        return view[start:middle] if self.has_text[at] else None, view[middle:end]

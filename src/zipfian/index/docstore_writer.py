@@ -16,13 +16,10 @@ from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index._arrays import Bools, offsets, smallest_uint
 from zipfian.index.container import FileRef, SectionWriter
 from zipfian.index.directory import Directory
-from zipfian.index.docstore import KIND, DocStoreReader, Record, id_hashes
+from zipfian.index.docstore import BLOCK_BYTES, KIND, DocStoreReader, Record, id_hashes
 from zipfian.index.metadata import encode_metadata
 from zipfian.limits import MAX_ID_BYTES, MAX_TEXT_CHARS
 from zipfian.types import SegmentBatch
-
-BLOCK_BYTES = 32 * 1024
-"""Uncompressed bytes at which a block is closed: larger compresses better, smaller opens faster."""
 
 _LEVEL = 3
 """zlib level: twice as fast as the default 6 and a tenth larger; at 3 compressing costs less than tokenizing."""

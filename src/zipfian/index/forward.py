@@ -12,12 +12,13 @@ bit doc * H + (term >> low) + k of the group's high part. That takes about 2 + l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt
 from zipfian.index._arrays import Ints, chunks, offsets, smallest_uint
-from zipfian.index._sections import unsigned
 from zipfian.index.bitpack import BitWriter, Values, Words, unpack, word_count
 from zipfian.index.container import SectionFile, SectionWriter
 
@@ -106,7 +107,7 @@ class Forward:
         self.n_terms = n_terms
         self._low = low
         self._per_doc = _high_values(n_terms, low)
-        self.counts: Ints = unsigned(file, "forward_counts", -(-n_docs // GROUP)).astype(np.int64)
+        self.counts: Ints = file.array("forward_counts").astype(np.int64)
         if int(self.counts.sum()) != n_postings or (len(self.counts) and int(self.counts.max()) > GROUP * n_terms):
             raise IndexCorrupt(file.name, "its forward index has not as many postings as the leg")
         sizes = np.full(len(self.counts), GROUP, np.int64)
@@ -130,6 +131,16 @@ class Forward:
         inside = indptr[start - first * GROUP : stop - first * GROUP + 1]
         return inside - inside[0], terms[int(inside[0]) : int(inside[-1])]
 
+    def scan(self) -> Iterator[tuple[int, Ints, npt.NDArray[np.int32]]]:
+        """All documents in pieces of a bounded number of postings (or one group): first document, and its rows."""
+        for low, high in chunks(np.cumsum(self.counts + GROUP * self._per_doc), _CHUNK):
+            n, terms = self._groups(low, high)
+            yield low * GROUP, offsets(n), terms
+
+    def mean_terms(self, docs: Ints) -> Ints:
+        """About how many terms each of some documents has: the mean of its group, at least 1. Reads no row."""
+        return self.counts[docs // GROUP] // GROUP + 1
+
     def select(self, docs: Ints) -> Rows:
         """The terms of the given documents (ascending); groups that none of them is in are not read."""
         counts, indices = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
@@ -151,8 +162,6 @@ class Forward:
         layout = _Layout(self.counts[first:last], n_docs, self._per_doc)
         word = int(self._starts[first]) >> 6
         words: Words = self._file.part("forward", word, word_count(int(self._starts[last])))
-        if words.dtype != np.uint64:
-            raise IndexCorrupt(self._file.name, "its forward index has the wrong type")
         widths, counts = layout.runs(self._low)
         values = unpack(words, int(self._starts[first]) - (word << 6) + layout.run_starts(self._low), widths, counts)
         bits = np.unpackbits(values[layout.high_at].view(np.uint8), bitorder="little")

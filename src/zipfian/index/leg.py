@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,15 +12,15 @@ import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index._arrays import Ints, chunks, offsets, stable_order
-from zipfian.index._sections import meta_int, meta_str, unsigned
+from zipfian.index._sections import BYTES, UINT, UINT32, meta_int, meta_str, require
 from zipfian.index.container import FileRef, SectionFile
 from zipfian.index.directory import Directory
-from zipfian.index.forward import Forward, Rows
-from zipfian.index.lengths import length_unit
+from zipfian.index.forward import GROUP, Forward, Rows
+from zipfian.index.lengths import exact_sum, length_unit
 from zipfian.index.phi import parse_phi
 from zipfian.index.postings import Docs, Postings, Tf
 from zipfian.index.terms import IdTerms, WordTerms, read_terms
-from zipfian.limits import MAX_DOCUMENTS, MAX_TERMS
+from zipfian.limits import MAX_DOCUMENTS, MAX_SCALE, MAX_TERMS
 from zipfian.types import LegBatch, TfKind
 
 KIND = "leg"
@@ -40,8 +39,10 @@ class LegWriteSpec:
     def __post_init__(self) -> None:
         if self.tf not in get_args(TfKind):
             raise InvalidInput(f"unknown kind of term frequency {self.tf!r}; use one of {get_args(TfKind)}")
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise InvalidInput(f"the scale of a leg must be a positive number, not {self.scale!r}")
+        if not 1 / MAX_SCALE <= self.scale <= MAX_SCALE:
+            raise InvalidInput(
+                f"the scale of a leg must be from {1 / MAX_SCALE:g} to {MAX_SCALE:g}, not {self.scale!r}"
+            )
         if not isinstance(self.phi, str):
             raise InvalidInput(f"phi of a leg must be a name such as 'sqrt', not {self.phi!r}")
         parse_phi(self.phi)
@@ -60,16 +61,35 @@ class LegReader:
         self.meta = file.meta
         self.n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
         self.n_terms = meta_int(file, "n_terms", 0, MAX_TERMS)
-        self.n_postings = meta_int(file, "n_postings", 0, self.n_docs * self.n_terms)
-        self.total_length = meta_int(file, "total_length", 0, 2**63 * MAX_DOCUMENTS)
         self.term_kind = meta_str(file, "terms", "int", "str")
+        self._require_sections()
+        # each posting takes at least one bit of the forward index, so this number is no larger than the file allows
+        most = min(self.n_docs * self.n_terms, 64 * file.length("forward"))
+        self.n_postings = meta_int(file, "n_postings", 0, most)
+        self.total_length = meta_int(file, "total_length", 0, 2**63 * MAX_DOCUMENTS)
         try:
             self.spec = LegWriteSpec(file.meta["tf"], float(file.meta["scale"]), file.meta["phi"])
-        except (InvalidInput, KeyError, TypeError, ValueError, AttributeError) as e:
-            raise IndexCorrupt(file.name, f"does not say how its weights are stored ({e})") from e
-        for section, count in (("df", self.n_terms), ("lengths", self.n_docs)):
-            if file.length(section) != count:
-                raise IndexCorrupt(file.name, f"its section {section!r} has not {count} elements")
+        except (InvalidInput, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
+            raise IndexCorrupt(file.name, f"does not say how its weights are stored ({e})"[:300]) from e
+
+    def _require_sections(self) -> None:
+        blocks = self.file.length("block_first")
+        words = self.term_kind == "str"
+        require(
+            self.file,
+            {
+                "df": (UINT32, self.n_terms),
+                "lengths": (UINT, self.n_docs),
+                "postings": (("uint64",), None),
+                "block_first": (("uint32",), blocks),
+                "block_doc_width": (BYTES, blocks),
+                "block_tf_width": (BYTES, blocks),
+                "forward": (("uint64",), None),
+                "forward_counts": (UINT32, -(-self.n_docs // GROUP)),
+                "terms": (BYTES, None) if words else (UINT32, self.n_terms),
+                **({"term_offsets": (UINT, self.n_terms + 1)} if words else {}),
+            },
+        )
 
     @classmethod
     def open(cls, directory: Directory, ref: FileRef | str) -> LegReader:
@@ -79,8 +99,7 @@ class LegReader:
     @cached_property
     def df(self) -> Ints:
         """Documents of each term, deleted ones included."""
-        df = unsigned(self.file, "df", self.n_terms).astype(np.int64)
-        # The maximum comes first: without it the sum could wrap around.
+        df = self.file.array("df").astype(np.int64)
         if len(df) and (int(df.min()) < 1 or int(df.max()) > self.n_docs):
             raise IndexCorrupt(self.file.name, "a document frequency is out of range")
         if int(df.sum()) != self.n_postings:
@@ -89,13 +108,16 @@ class LegReader:
 
     @cached_property
     def lengths(self) -> npt.NDArray[Any]:
-        """Length of each document in units of `spec.unit` (unsigned integers)."""
-        return unsigned(self.file, "lengths", self.n_docs)
+        """Length of each document in units of `spec.unit` (unsigned integers below 2**63)."""
+        lengths = self.file.array("lengths")
+        if (len(lengths) and int(lengths.max()) >= 2**63) or exact_sum(lengths) != self.total_length:
+            raise IndexCorrupt(self.file.name, "its document lengths do not add up to their sum")
+        return lengths
 
     @cached_property
     def terms(self) -> IdTerms | WordTerms:
         """The dictionary."""
-        return read_terms(self.file, self.term_kind, self.n_terms)
+        return read_terms(self.file, self.term_kind)
 
     @cached_property
     def blocks(self) -> Postings:

@@ -17,7 +17,7 @@ from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, IndexNotFound, 
 from zipfian.index._layout import VERSION, too_new
 from zipfian.index.directory import LOCK_NAME, Directory, check_name
 from zipfian.index.entry import SegmentEntry
-from zipfian.limits import MAX_MANIFEST_BYTES, MAX_SEGMENTS
+from zipfian.limits import MAX_DOCUMENTS, MAX_MANIFEST_BYTES, MAX_SEGMENTS
 
 KEPT = 2
 """Commits that stay whole: the newest, and the one before it for slow readers and as a way back.
@@ -108,9 +108,13 @@ class Manifest:
 
 
 def check_segments(segments: tuple[SegmentEntry, ...]) -> None:
-    """No more segments than allowed, no id or file twice, no file that a writer would not name so."""
+    """No more segments and documents than allowed, no id or file twice, no file that a writer would not name so."""
     if len(segments) > MAX_SEGMENTS:
         raise InvalidInput(f"{len(segments)} segments, more than the limit of {MAX_SEGMENTS}: merge some")
+    if (total := sum(entry.n_docs for entry in segments)) > MAX_DOCUMENTS:
+        raise InvalidInput(
+            f"{total} documents, more than the limit of {MAX_DOCUMENTS}: merge segments with deleted ones"
+        )
     if len({entry.id for entry in segments}) != len(segments):
         raise InvalidInput("a segment is named twice")
     names = [ref.name for entry in segments for ref in entry.files.values()]

@@ -137,10 +137,17 @@ def encode_metadata(metadata: Mapping[str, Any]) -> bytes:
 
 
 def decode_metadata(data: bytes) -> dict[str, Any]:
-    """The inverse of `encode_metadata`; `ValueError` for anything else."""
-    found = json.loads(data, object_hook=_date_from_json)
+    """The inverse of `encode_metadata`; `ValueError`, `TypeError` or `RecursionError` for anything else.
+
+    Only what metadata may hold comes back: whoever walks through it meets no nesting and no number out of range.
+    """
+    found = json.loads(data, object_hook=_date_from_json, parse_constant=_no_number)
     if not isinstance(found, dict):
         raise ValueError("metadata is not a JSON object")
+    for name, value in found.items():
+        _check_text(name)
+        if value is not None:
+            infer_field_type(value)
     return found
 
 
@@ -196,6 +203,10 @@ def _date_to_json(value: Any) -> dict[str, str]:
     if isinstance(value, date):
         return {"$date": value.isoformat()}
     raise InvalidInput(f"a value of type {type(value).__name__} cannot be metadata")
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not a number that metadata can hold")
 
 
 def _date_from_json(value: dict[str, Any]) -> Any:

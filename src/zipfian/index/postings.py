@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt
 from zipfian.index._arrays import Bools, Ints, chunks, offsets
-from zipfian.index._sections import unsigned
 from zipfian.index.bitpack import BLOCK, WIDEST, BitWriter, Values, Words, bit_widths, unpack, word_count
 from zipfian.index.container import SectionFile, SectionWriter
 
@@ -97,13 +96,16 @@ class Postings:
         self.file = file
         self.n_docs = n_docs
         self.float_tf = float_tf
+        n_blocks = int((-(-df // BLOCK)).sum())
+        if n_blocks != file.length("block_first"):  # before anything is allocated by this number
+            raise IndexCorrupt(file.name, f"has {file.length('block_first')} blocks of postings, not {n_blocks}")
         self.term_block, counts = block_counts(df)
         self.counts = counts.astype(np.uint8)
-        self.first: npt.NDArray[np.uint32] = unsigned(file, "block_first", len(counts)).astype(np.uint32, copy=False)
-        self.doc_width: npt.NDArray[np.uint8] = unsigned(file, "block_doc_width", len(counts))
-        self.tf_width: npt.NDArray[np.uint8] = unsigned(file, "block_tf_width", len(counts))
+        self.first: npt.NDArray[np.uint32] = file.array("block_first")
+        self.doc_width: npt.NDArray[np.uint8] = file.array("block_doc_width")
+        self.tf_width: npt.NDArray[np.uint8] = file.array("block_tf_width")
         for width in (self.doc_width, self.tf_width):
-            if width.dtype != np.uint8 or (len(width) and int(width.max()) > WIDEST):
+            if len(width) and int(width.max()) > WIDEST:
                 raise IndexCorrupt(file.name, f"has values of more than {WIDEST} bits")
         self.block_bit = offsets((counts - 1) * self.doc_width + counts * self.tf_width)
         if word_count(int(self.block_bit[-1])) != file.length("postings"):
@@ -125,8 +127,6 @@ class Postings:
         bits = self.block_bit[low:high]
         first_word, end_bit = int(self.block_bit[low]) >> 6, int(self.block_bit[high])
         words: Words = self.file.part("postings", first_word, word_count(end_bit))
-        if words.dtype != np.uint64:
-            raise IndexCorrupt(self.file.name, "its postings have the wrong type")
         return words, bits - (first_word << 6)
 
     def _decode_compiled(self, low: int, high: int) -> tuple[bool, Docs, Values]:

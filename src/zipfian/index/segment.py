@@ -165,6 +165,8 @@ class SegmentReader:
         if "doc" not in entry.files:
             raise IndexCorrupt(entry.id, "the segment has no document file")
         self.docs = DocStoreReader.open(directory, entry.files["doc"])
+        # first of all: from here on, this number is known to be no larger than the file allows
+        self._require_documents("doc", self.docs.n_docs)
         legs = {
             role.removeprefix(_LEG): LegReader.open(directory, ref)
             for role, ref in entry.files.items()
@@ -177,8 +179,7 @@ class SegmentReader:
             read_deletes(directory, entry.files["del"]) if "del" in entry.files else Deletes.none(self.n_docs)
         )
         for role, found in self._document_counts().items():
-            if found != self.n_docs:
-                raise IndexCorrupt(entry.files[role].name, f"has {found} documents where its segment has {self.n_docs}")
+            self._require_documents(role, found)
         for name, share in self.deletes.legs.items():
             if name in legs and len(share.terms) and int(share.terms[-1]) >= legs[name].n_terms:
                 raise IndexCorrupt(entry.files["del"].name, f"counts terms that leg {name!r} does not have")
@@ -229,8 +230,13 @@ class SegmentReader:
             if reader is not None:
                 reader.file.close()
 
+    def _require_documents(self, role: str, found: int) -> None:
+        if found != self.n_docs:
+            name = self.entry.files[role].name
+            raise IndexCorrupt(name, f"has {found} documents where its segment has {self.n_docs}")
+
     def _document_counts(self) -> dict[str, int]:
-        counts = {"doc": self.docs.n_docs, **{_LEG + name: leg.n_docs for name, leg in self.legs.items()}}
+        counts = {_LEG + name: leg.n_docs for name, leg in self.legs.items()}
         if self.columns:
             counts["col"] = self.columns.n_docs
         if self.vectors:

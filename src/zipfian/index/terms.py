@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index._arrays import Ints, offsets, smallest_uint
-from zipfian.index._sections import read_offsets, unsigned
+from zipfian.index._sections import read_offsets
 from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.limits import MAX_TERM_BYTES, MAX_TERMS
 
@@ -147,23 +147,21 @@ class WordTerms:
 
     @classmethod
     def read(cls, file: SectionFile, prefix: str = "") -> WordTerms:
-        """The dictionary that `write` left in a file."""
-        blob = unsigned(file, prefix + "terms", file.length(prefix + "terms"))
-        if blob.dtype != np.uint8:
-            raise IndexCorrupt(file.name, "its words have the wrong type")
-        n = file.length(prefix + "term_offsets") - 1
-        return cls(blob, read_offsets(file, prefix + "term_offsets", n, len(blob)), file.name)
+        """The dictionary that `write` left in a file, its two sections already required."""
+        blob = file.array(prefix + "terms")
+        return cls(blob, read_offsets(file, prefix + "term_offsets", len(blob)), file.name)
 
     def write(self, file: SectionWriter, prefix: str = "") -> None:
         file.add(prefix + "terms", self.blob)
         file.add(prefix + "term_offsets", smallest_uint(self.offsets))
 
     def verify(self) -> None:
+        before = None
         for i in range(len(self)):
-            self.term(i)
-        words = self.all_raw()
-        if any(a >= b for a, b in pairwise(words)):
-            raise IndexCorrupt(self.name, "its words are not in ascending order")
+            raw = self.term(i).encode()
+            if before is not None and raw <= before:
+                raise IndexCorrupt(self.name, "its words are not in ascending order")
+            before = raw
 
 
 def make_terms(terms: Sequence[str] | npt.NDArray[np.int64]) -> IdTerms | WordTerms:
@@ -184,14 +182,9 @@ def make_terms(terms: Sequence[str] | npt.NDArray[np.int64]) -> IdTerms | WordTe
     return WordTerms.from_raw(words)
 
 
-def read_terms(file: SectionFile, kind: str, n_terms: int) -> IdTerms | WordTerms:
-    """The dictionary of a leg file."""
-    if kind == "int":
-        return IdTerms(unsigned(file, "terms", n_terms), file.name)
-    words = WordTerms.read(file)
-    if len(words) != n_terms:
-        raise IndexCorrupt(file.name, f"its dictionary has {len(words)} words, not {n_terms}")
-    return words
+def read_terms(file: SectionFile, kind: str) -> IdTerms | WordTerms:
+    """The dictionary of a leg file, its sections already required."""
+    return IdTerms(file.array("terms"), file.name) if kind == "int" else WordTerms.read(file)
 
 
 def merge_ids(parts: Sequence[IdTerms]) -> tuple[IdTerms, list[Ints]]:

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index._arrays import Bools, pack_flags
-from zipfian.index._sections import meta_int, unpack_flags
+from zipfian.index._sections import Declared, flags, meta_int, require, unpack_flags
 from zipfian.index.container import FileRef, SectionFile, SectionWriter
 from zipfian.index.directory import Directory
-from zipfian.limits import MAX_DOCUMENTS, MAX_VECTOR_DIM
+from zipfian.limits import MAX_DOCUMENTS, MAX_VECTOR_DIM, MAX_VECTORS
 
 KIND = "vec"
 
@@ -27,6 +27,9 @@ Matrix = npt.NDArray[np.float32]
 
 _ROWS_BYTES = 8 * 1024 * 1024
 """Bytes of vectors held at once while files are merged."""
+
+_CHECKED = 1 << 18
+"""Numbers looked at together: the flags of the comparison then stay in the processor's cache."""
 
 
 def write_vectors(directory: Directory, name: str, n_docs: int, vectors: Mapping[str, Matrix]) -> FileRef:
@@ -91,15 +94,17 @@ class VectorReader:
         self._listed: dict[str, tuple[int, int, bool]] = {}
         try:
             for i, entry in enumerate(file.meta["vectors"]):
-                dim = entry["dim"]
-                if type(dim) is not int or not 1 <= dim <= MAX_VECTOR_DIM:
-                    raise ValueError(f"{dim!r} dimensions")
-                self._listed[str(entry["name"])] = (i, dim, bool(entry["some"]))
+                name, dim = entry["name"], entry["dim"]
+                if not isinstance(name, str) or type(dim) is not int or not 1 <= dim <= MAX_VECTOR_DIM:
+                    raise ValueError(f"vectors {i} have no name, or not 1 to {MAX_VECTOR_DIM} dimensions")
+                if i >= MAX_VECTORS or name in self._listed:
+                    raise ValueError(f"more than {MAX_VECTORS} kinds of vectors, or one of them twice")
+                self._listed[name] = (i, dim, bool(entry["some"]))
         except (KeyError, TypeError, ValueError) as e:
-            raise IndexCorrupt(file.name, f"its list of vectors cannot be read ({e!r})") from e
-        for i, dim, _ in self._listed.values():
-            if file.length(f"{i}.values") != self.n_docs * dim:
-                raise IndexCorrupt(file.name, f"does not hold {self.n_docs} vectors of {dim} dimensions")
+            raise IndexCorrupt(file.name, f"its list of vectors cannot be read ({e!r})"[:300]) from e
+        for i, dim, some in self._listed.values():
+            sections: dict[str, Declared] = {f"{i}.values": (("float32",), self.n_docs * dim)}
+            require(file, sections | ({f"{i}.present": flags(self.n_docs)} if some else {}))
 
     @classmethod
     def open(cls, directory: Directory, ref: FileRef | str) -> VectorReader:
@@ -121,12 +126,13 @@ class VectorReader:
         return self.part(name, 0, self.n_docs)
 
     def part(self, name: str, start: int, stop: int) -> Matrix:
-        """The rows [start, stop)."""
+        """The rows [start, stop), all of them finite numbers."""
         i, dim, _ = self._entry(name)
-        rows = self.file.part(f"{i}.values", start * dim, stop * dim)
-        if rows.dtype != np.float32:
-            raise IndexCorrupt(self.file.name, f"its vectors {name!r} have the wrong type")
-        return rows.reshape(-1, dim)
+        values = self.file.part(f"{i}.values", start * dim, stop * dim)
+        for at in range(0, len(values), _CHECKED):
+            if not np.isfinite(values[at : at + _CHECKED]).all():
+                raise IndexCorrupt(self.file.name, f"a vector {name!r} holds NaN or infinite numbers")
+        return values.reshape(-1, dim)
 
     def rows(self, name: str, docs: npt.NDArray[Any]) -> Matrix:
         """The rows of some documents; only the parts of the file that hold them are read and verified."""

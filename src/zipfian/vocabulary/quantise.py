@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -39,8 +38,9 @@ def check_weights(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer]) -
 
 def check_scale(scale: float) -> None:
     """A scale is the number of steps in a weight of 1."""
-    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not math.isfinite(scale) or scale <= 0:
-        raise InvalidInput(f"scale must be a finite number above 0, not {scale!r}")
+    most = limits.MAX_SCALE
+    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 1 / most <= scale <= most:
+        raise InvalidInput(f"scale must be a number from {1 / most:g} to {most:g}, not {scale!r}")
 
 
 def to_fixed(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer], scale: float) -> Fixed:
