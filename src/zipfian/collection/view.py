@@ -25,6 +25,9 @@ Mask = npt.NDArray[np.bool_]
 
 _IDS_AT_ONCE = 4_096
 
+_KEPT_CHARS = 1 << 20
+"""Characters of a text that a hit keeps once it was read: there may be thousands of hits."""
+
 
 class View:
     """An immutable snapshot, shared by all results that came from it."""
@@ -148,10 +151,10 @@ class View:
     def document(self, number: int) -> Document:
         """The stored fields of a document."""
         segment, doc = self.place(number)
-        return Document(segment.docs.id(doc), segment.docs.text(doc), segment.docs.metadata(doc))
+        return Document(segment.docs.id(doc), *segment.docs.content(doc))
 
     def loader(self, number: int) -> Callable[[], Document]:
-        """Reads a document once, when somebody asks for it."""
+        """Reads a document when somebody asks for it, and keeps it unless it is large."""
         return _Loader(self, number)
 
     def vector(self, number: int, name: str = "default") -> npt.NDArray[np.float32] | None:
@@ -172,6 +175,9 @@ class _Loader:
         self._found: Document | None = None
 
     def __call__(self) -> Document:
-        if self._found is None:
-            self._found = self._view.document(self._doc)
-        return self._found
+        found = self._found
+        if found is None:
+            found = self._view.document(self._doc)
+            if len(found.text or "") <= _KEPT_CHARS:
+                self._found = found
+        return found

@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import IndexCorrupt
+from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
+from zipfian.index._arrays import Ints
 from zipfian.index.column import Column
 from zipfian.index.deletes import Deletes
 from zipfian.index.docstore import DocStoreReader, id_hashes
+from zipfian.index.docstore_writer import encode_id
 from zipfian.index.leg import LegReader
 from zipfian.index.lengths import exact_sum, posting_lengths
 from zipfian.index.metadata import element_type, microseconds
+from zipfian.index.postings import Tf
 from zipfian.index.segment import SegmentReader
 
 _DOCS = 1 << 14
-"""Documents looked at together."""
+"""Ids looked at together."""
 
 
 def cross_check(segment: SegmentReader) -> None:
@@ -41,16 +44,16 @@ def cross_check_ids(segments: Sequence[SegmentReader]) -> None:
         hashes, docs = segment.docs.hashes
         found.append(hashes[segment.live[docs]])
     ordered = np.sort(np.concatenate(found))
+    suspects = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])  # the same id, or a rare accident
     seen: set[str] = set()
-    for suspect in np.unique(ordered[1:][ordered[1:] == ordered[:-1]]):  # equal hashes: the same id, or a rare accident
-        for segment in segments:
-            hashes, docs = segment.docs.hashes
-            for doc in docs[hashes == suspect].tolist():
-                if segment.live[doc]:
-                    name = segment.docs.id(doc)
-                    if name in seen:
-                        raise IndexCorrupt(segment.docs.file.name, f"the document {name!r} is there twice")
-                    seen.add(name)
+    for segment in segments if len(suspects) else ():
+        hashes, docs = segment.docs.hashes
+        for doc in docs[np.isin(hashes, suspects)].tolist():
+            if segment.live[doc]:
+                name = segment.docs.id(doc)
+                if name in seen:
+                    raise IndexCorrupt(segment.docs.file.name, f"the document {name!r} is there twice")
+                seen.add(name)
 
 
 def _check_leg(leg: LegReader) -> None:
@@ -64,17 +67,21 @@ def _check_leg(leg: LegReader) -> None:
             raise IndexCorrupt(name, "a term frequency is not a positive number")
         term = np.repeat(np.arange(low, high), leg.df[low:high])
         by_term += _fingerprint(docs, term)
-        spec = leg.spec
-        np.add.at(lengths, docs, posting_lengths(tf, spec.tf, spec.scale, spec.phi))
+        np.add.at(lengths, docs, _shares(leg, tf))
     if not np.array_equal(lengths, leg.lengths) or leg.total_length != exact_sum(leg.lengths):
         raise IndexCorrupt(name, "its document lengths do not follow from its postings")
     by_doc = 0
-    for start in range(0, leg.n_docs, _DOCS):
-        stop = min(start + _DOCS, leg.n_docs)
-        indptr, terms = leg.rows.rows(start, stop)
-        by_doc += _fingerprint(np.repeat(np.arange(start, stop), np.diff(indptr)), terms)
+    for start, indptr, terms in leg.rows.scan():
+        by_doc += _fingerprint(np.repeat(np.arange(start, start + len(indptr) - 1), np.diff(indptr)), terms)
     if (by_doc - by_term) % 2**64:
         raise IndexCorrupt(name, "its forward index does not hold the postings that its posting lists hold")
+
+
+def _shares(leg: LegReader, tf: Tf) -> Ints:
+    try:
+        return posting_lengths(tf, leg.spec.tf, leg.spec.scale, leg.spec.phi)
+    except LimitExceeded as e:
+        raise IndexCorrupt(leg.file.name, str(e)) from e
 
 
 def _fingerprint(docs: npt.NDArray[Any], terms: npt.NDArray[Any]) -> int:
@@ -98,53 +105,56 @@ def _check_documents(segment: SegmentReader) -> None:
     by_doc = np.empty(docs.n_docs, np.uint64)
     by_doc[of] = hashes
     fields = segment.columns.fields if segment.columns else {}
-    columns = {name: column for name in fields if (column := segment.column(name)) is not None}
+    columns = {name: _Stored(column) for name in fields if (column := segment.column(name)) is not None}
     for start in range(0, docs.n_docs, _DOCS):
         stop = min(start + _DOCS, docs.n_docs)
-        if not np.array_equal(id_hashes([docs.id(d).encode() for d in range(start, stop)]), by_doc[start:stop]):
+        if not np.array_equal(id_hashes([_checked_id(docs, d) for d in range(start, stop)]), by_doc[start:stop]):
             raise IndexCorrupt(docs.file.name, "its table of ids does not belong to its ids")
-        rows = _decode(docs, start, stop)
-        for name, column in columns.items():
-            if not _same(column, start, [row.get(name) for row in rows]):
+    for doc in range(docs.n_docs):  # one after the other: a small file may unpack to large texts and metadata
+        row = docs.content(doc)[1]
+        for name, stored in columns.items():
+            if not stored.has(doc, row.get(name)):
                 where = segment.entry.files["col"].name
                 raise IndexCorrupt(where, f"its column {name!r} does not hold what the documents hold")
-        if any(value is not None and name not in columns for row in rows for name, value in row.items()):
+        if any(value is not None and name not in columns for name, value in row.items()):
             raise IndexCorrupt(docs.file.name, "its metadata has fields without a column")
 
 
-def _decode(docs: DocStoreReader, start: int, stop: int) -> list[dict[str, Any]]:
-    rows = []
-    for doc in range(start, stop):
-        docs.text(doc)
-        rows.append(docs.metadata(doc))
-    return rows
+def _checked_id(docs: DocStoreReader, doc: int) -> bytes:
+    try:
+        return encode_id(docs.id(doc))
+    except (InvalidInput, LimitExceeded) as e:
+        raise IndexCorrupt(docs.file.name, f"document {doc}: {e}") from e
 
 
-def _same(column: Column, first: int, rows: list[Any]) -> bool:
-    """Whether a column holds these values for the documents from `first` on."""
-    values, words, odd = column.values, column.words, {}
-    if column.odd_at is not None and column.odd is not None:
-        odd = dict(zip(column.odd_at.tolist(), column.odd.tolist(), strict=True))
-    is_date = element_type(column.type) == "date"
+class _Stored:
+    """A column, for comparing it with the documents one by one."""
 
-    def element(at: int) -> Any:
-        if words is not None:
-            return words.term(int(values[at]))
-        stored = values[at].item()
-        return odd[at] if at in odd and float(odd[at]) == stored else stored  # beside an exact value: its rounding
+    def __init__(self, column: Column) -> None:
+        self._column = column
+        self._odd: dict[int, int] = {}
+        if column.odd_at is not None and column.odd is not None:
+            self._odd = dict(zip(column.odd_at.tolist(), column.odd.tolist(), strict=True))
+        self._is_date = element_type(column.type) == "date"
 
-    for doc, value in enumerate(rows, first):
+    def has(self, doc: int, value: Any) -> bool:
+        """Whether the column holds this value for a document."""
+        column = self._column
         if bool(column.present[doc]) != (value is not None):
             return False
         if value is None:
-            continue
+            return True
         if column.starts is None:
-            found, wanted = [element(doc)], [value]
+            found, wanted = [self._element(doc)], [value]
         else:
-            found, wanted = [element(i) for i in range(*column.starts[doc : doc + 2].tolist())], value
-        if found != ([microseconds(v) for v in wanted] if is_date else wanted):
-            return False
-    return True
+            found, wanted = [self._element(i) for i in range(*column.starts[doc : doc + 2].tolist())], value
+        return bool(found == ([microseconds(v) for v in wanted] if self._is_date else wanted))
+
+    def _element(self, at: int) -> Any:
+        if self._column.words is not None:
+            return self._column.words.term(int(self._column.values[at]))
+        stored, odd = self._column.values[at].item(), self._odd.get(at)
+        return odd if odd is not None and float(odd) == stored else stored  # beside an exact value: its rounding
 
 
 def _check_deletes(segment: SegmentReader) -> None:
@@ -167,6 +177,4 @@ def _check_vectors(segment: SegmentReader) -> None:
     if segment.vectors is None:
         return
     for name in segment.vectors.dims:
-        for start in range(0, segment.n_docs, _DOCS):
-            if not np.isfinite(segment.vectors.part(name, start, min(start + _DOCS, segment.n_docs))).all():
-                raise IndexCorrupt(segment.vectors.file.name, f"a vector {name!r} holds NaN or infinite numbers")
+        segment.vectors.array(name)  # which refuses numbers that are not finite

@@ -12,6 +12,7 @@ metadata), and then the texts and the metadata themselves, document by document.
 from __future__ import annotations
 
 import threading
+import weakref
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ _ZLIB_RATIO = 1040
 """zlib never shrinks more than this: a block that claims to is forged."""
 
 _KEPT_BYTES = 1 << 20
-"""Blocks up to this size are kept for the next document that is asked for; a larger one is unpacked again."""
+"""Each open file keeps the last block a thread read if it is no larger than this."""
 
 
 def id_hash(raw: bytes) -> int:
@@ -188,13 +189,22 @@ class DocStoreReader:
         self._check_doc(doc)
         starts = self.blocks[0]
         block = int(np.searchsorted(starts, doc, side="right")) - 1
-        last: tuple[int, _Block] | None = getattr(self._local, "block", None)
-        if last is None or last[0] != block:
-            last = self._local.block = None  # before the next is unpacked: no two of them at a time
-            last = (block, self._unpack(block))
-            if last[1].nbytes <= _KEPT_BYTES:
-                self._local.block = last
-        return last[1].pieces(doc - int(starts[block]))
+        return self._unpacked(block).pieces(doc - int(starts[block]))
+
+    def _unpacked(self, block: int) -> _Block:
+        """A block, from what this thread has kept if it was among the last."""
+        for kept in (getattr(self._local, "block", None), _large.kept.get(self)):
+            if kept is not None and kept[0] == block:
+                found: _Block = kept[1]
+                return found
+        if int(self.blocks[2][block]) <= _KEPT_BYTES:
+            found = self._unpack(block)
+            self._local.block = (block, found)
+        else:
+            _large.kept.clear()  # before the next one is unpacked: there are never two
+            found = self._unpack(block)
+            _large.kept[self] = (block, found)
+        return found
 
     def _unpack(self, block: int) -> _Block:
         docs, _, sizes = self.blocks
@@ -243,6 +253,16 @@ class DocStoreReader:
             raise InvalidInput(f"no document {doc} in a segment of {self.n_docs}")
 
 
+class _Large(threading.local):
+    """The one larger block that a thread keeps unpacked, whichever file it is from; it goes with the file's reader."""
+
+    def __init__(self) -> None:
+        self.kept: weakref.WeakKeyDictionary[DocStoreReader, tuple[int, _Block]] = weakref.WeakKeyDictionary()
+
+
+_large = _Large()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Block:
     """An unpacked block: pieces 2i and 2i + 1 of `data`, cut at `ends`, are text and metadata of its document i."""
@@ -253,10 +273,6 @@ class _Block:
 
     def __len__(self) -> int:
         return len(self.has_text)
-
-    @property
-    def nbytes(self) -> int:
-        return len(self.data)
 
     def pieces(self, at: int) -> tuple[memoryview | None, memoryview]:
         start, middle, end = self.ends[2 * at : 2 * at + 3].tolist()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index._arrays import Bools, Ints, chunks, stable_order
 from zipfian.index.column import Column, join_columns
 from zipfian.index.columns import write_columns
@@ -33,7 +33,7 @@ _POSTINGS = 1 << 20
 """Postings decoded at once while merging (a longer list is taken whole)."""
 
 _ROWS = 1 << 14
-"""Documents whose rows or ids are decoded at once while merging."""
+"""Documents whose ids are read at once while merging."""
 
 
 def merge_segments(directory: Directory, seg_id: str, readers: Sequence[SegmentReader]) -> SegmentEntry:
@@ -57,7 +57,11 @@ def merge_segments(directory: Directory, seg_id: str, readers: Sequence[SegmentR
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A leg that is being merged: where its live documents and (in the joined dictionary) its terms go."""
+    """A leg that is being merged: where its live documents and (in the joined dictionary) its terms go.
+
+    Its file may be forged. What is written must be sound all the same, so whatever the merged file says twice is
+    compared on the way.
+    """
 
     leg: LegReader
     live: Bools
@@ -97,14 +101,14 @@ def _merge_leg(directory: Directory, file_name: str, name: str, readers: Sequenc
         legs[0].spec,
         union.select(used) if len(used) < len(union) else union,
         df[used],
-        postings=_postings(sources, stored),
+        postings=_postings(sources, stored, df),
         lengths=np.concatenate(lengths),
-        rows=_rows(readers, name, iter(sources), number),
+        rows=_rows(readers, name, iter(sources), number, int(df.sum())),
     )
 
 
-def _postings(sources: Sequence[_Source], stored: Ints) -> Iterator[tuple[Ints, Docs, Tf]]:
-    """The joined posting lists, some terms at a time; `stored` is how many postings each has, dead ones included.
+def _postings(sources: Sequence[_Source], stored: Ints, df: Ints) -> Iterator[tuple[Ints, Docs, Tf]]:
+    """The joined posting lists, some terms at a time; `stored` is how many postings each has, `df` how many live ones.
 
     Dictionaries keep their order when they are joined, so what a source has for a range of terms is a range as well.
     """
@@ -124,32 +128,48 @@ def _postings(sources: Sequence[_Source], stored: Ints) -> Iterator[tuple[Ints, 
         joined: npt.NDArray[Any] = np.concatenate(tfs)
         order = stable_order(term, high - low)  # stable: the documents of a term stay in the order of the segments
         counts = np.bincount(term, minlength=high - low).astype(np.int64)
+        if not np.array_equal(counts, df[low:high]):
+            raise _contradiction(sources)
         yield counts[counts > 0], np.concatenate(docs)[order], joined[order]
 
 
 def _rows(
-    readers: Sequence[SegmentReader], name: str, sources: Iterator[_Source], number: Ints
+    readers: Sequence[SegmentReader], name: str, sources: Iterator[_Source], number: Ints, n_postings: int
 ) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
-    """The terms of each live document, some documents at a time."""
+    """The terms of each live document, some documents at a time; `n_postings` in all."""
+    left, merged = n_postings, []
     for reader in readers:
         if name not in reader.legs:
             yield np.zeros(reader.n_live, np.int64), np.empty(0, np.int32)
             continue
         source = next(sources)
+        merged.append(source)
         term_to = number[source.term_to].astype(np.int32)
-        for start in range(0, reader.n_docs, _ROWS):
-            live = source.live[start : start + _ROWS]
-            indptr, terms = source.leg.rows.rows(start, start + len(live))
+        for start, indptr, terms in source.leg.rows.scan():
             counts = np.diff(indptr)
-            yield counts[live], term_to[terms[np.repeat(live, counts)]]
+            live = source.live[start : start + len(counts)]
+            kept = term_to[terms[np.repeat(live, counts)]]
+            left -= len(kept)
+            if len(kept) and int(kept.min()) < 0:  # a term without live postings
+                raise _contradiction(merged)
+            yield counts[live], kept
+    if left:
+        raise _contradiction(merged)
+
+
+def _contradiction(sources: Sequence[_Source]) -> IndexCorrupt:
+    names = ", ".join(source.leg.file.name for source in sources)
+    return IndexCorrupt(names, "postings, forward index and counts of deleted documents contradict each other")
 
 
 def _merge_docs(directory: Directory, name: str, readers: Sequence[SegmentReader]) -> FileRef:
     hashes = []
     for reader in readers:
         sorted_hashes, docs = reader.docs.hashes
-        by_doc = np.empty(reader.n_docs, np.uint64)
-        by_doc[docs] = sorted_hashes
+        by_doc, known = np.zeros(reader.n_docs, np.uint64), np.zeros(reader.n_docs, np.bool_)
+        by_doc[docs], known[docs] = sorted_hashes, True
+        if not known.all():
+            raise IndexCorrupt(reader.docs.file.name, "its table of ids does not have all documents")
         hashes.append(by_doc[reader.live])
     blocks = merge_blocks((r.docs, r.live) for r in readers)
     return write_docs_file(directory, name, _ids(readers), np.concatenate(hashes), blocks)

@@ -207,5 +207,7 @@ def merge_words(parts: Sequence[WordTerms]) -> tuple[WordTerms, list[Ints]]:
 
 def merge_terms(parts: Sequence[IdTerms | WordTerms]) -> tuple[IdTerms | WordTerms, list[Ints]]:
     """The union of dictionaries of one kind, and for each of them where its terms went."""
+    for part in parts:
+        part.verify()  # what is written is in order, whatever was read
     words = [p for p in parts if isinstance(p, WordTerms)]
     return merge_words(words) if words else merge_ids([p for p in parts if isinstance(p, IdTerms)])

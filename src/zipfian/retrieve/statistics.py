@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import FingerprintMismatch
+from zipfian.errors import FingerprintMismatch, IndexCorrupt
 from zipfian.index.leg import LegReader
 from zipfian.index.lengths import exact_sum, length_unit, posting_lengths
 from zipfian.index.segment import SegmentReader
@@ -70,7 +70,7 @@ class LegStatistics:
         """Live documents of a term, ascending, and its weights in them."""
         docs: list[npt.NDArray[np.int32]] = []
         weights: list[npt.NDArray[np.float32]] = []
-        for base, segment, leg in self.parts:
+        for (base, segment, leg), df in zip(self.parts, self._df, strict=True):
             at = leg.lookup(term)
             if at < 0:
                 continue
@@ -78,6 +78,10 @@ class LegStatistics:
             if segment.n_live < segment.n_docs:
                 live = segment.live[found]
                 found, tf = found[live], tf[live]
+                if len(found) != int(df[at]):  # room for the list is reserved by this number
+                    raise IndexCorrupt(
+                        segment.entry.files["del"].name, f"what it takes away from {self.name!r} is wrong"
+                    )
             docs.append(found + np.int32(base))
             weights.append(self.weights(tf))
         if len(docs) == 1:
@@ -136,6 +140,9 @@ class LegStatistics:
             docs, weights = self._stored(term)
             share = posting_lengths(weights, *self._how())
             lengths[docs] -= share
+            if len(docs) and int(lengths[docs].min()) < 0:
+                where = self.parts[0][2].file.name
+                raise IndexCorrupt(where, f"lengths of leg {self.name!r} do not follow from its postings")
             total -= exact_sum(share)
         return lengths, total
 
