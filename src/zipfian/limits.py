@@ -80,8 +80,11 @@ MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 MAX_FILE_NAME_CHARS = 120
 """Characters of the name of a file in a collection."""
 
-MAX_TOC_BYTES = 4 * 1024 * 1024
+MAX_TOC_BYTES = 2 * 1024 * 1024
 """Bytes of a data file's table of contents: MAX_METADATA_FIELDS columns with the longest names take about 1.4 MB."""
+
+MAX_TOC_COMMAS = 200_000
+"""Commas in it, which bound how many objects it becomes: those columns take 29,000, or 157,000 if names are commas."""
 
 MAX_JOINED_PARTS = 8
 """Parts of a compound word (`foo_bar`) that are also indexed run together."""

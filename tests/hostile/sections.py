@@ -40,6 +40,13 @@ _LARGE = (2**20, 2**24, 2**28, 2**30, 2**31 - 2, 2**31, 2**32, 2**53, 2**63 - 1,
 _VALUES: tuple[Any, ...] = (-1, 0, 1, 2, 63, 64, 65, 127, 255, 256, *_LARGE, 0.5, -1e300, True, None, "7", "", [], {})
 _TYPES = ("u1", "<u2", "<u4", "<u8", "i1", "<i2", "<i4", "<i8", "<f4", "<f8")
 
+_LEGS = {
+    "words": zf.Leg.words(),
+    "codes": zf.Leg.terms(500),
+    "floats": zf.Leg.terms(100, tf="float32", scoring=zf.Dot()),
+    "near": zf.Leg.dense(vector="default"),
+}
+
 Forgery = Callable[[random.Random, Path], None]
 
 
@@ -55,7 +62,7 @@ def cases(count: int, seed: int) -> Iterator[Case]:
 
 def forge(case: Case, folder: Path) -> None:
     """A copy of a sound collection with one attack carried out on it."""
-    shutil.copytree(_sound(), folder / "c")
+    shutil.copytree(_larger() if case.attack in _NEEDS_MORE else _sound(), folder / "c")
     _ATTACKS[case.attack](random.Random(case.seed), folder / "c")
 
 
@@ -63,14 +70,8 @@ def forge(case: Case, folder: Path) -> None:
 def _sound() -> Path:
     """A small collection with everything in it, made once per process; searching it loads the kernels."""
     path = Path(tempfile.mkdtemp()) / "sound"
-    legs = {
-        "words": zf.Leg.words(),
-        "codes": zf.Leg.terms(500),
-        "floats": zf.Leg.terms(100, tf="float32", scoring=zf.Dot()),
-        "near": zf.Leg.dense(vector="default"),
-    }
     rng = random.Random(1)
-    with zf.Collection.create(path, legs, encodings=False) as made:
+    with zf.Collection.create(path, _LEGS, encodings=False) as made:
         first = 0
         for size in (100, 40, 5):
             made.add([_document(rng, i) for i in range(first, first + size)])
@@ -80,6 +81,22 @@ def _sound() -> Path:
         made.commit()
     _use(path)
     _merge(path, path.parent / "merged")
+    return path
+
+
+@cache
+def _larger() -> Path:
+    """A collection whose streams of postings have tens of thousands of words."""
+    _sound()
+    path = Path(tempfile.mkdtemp()) / "larger"
+    rng = random.Random(2)
+    with zf.Collection.create(path, _LEGS, encodings=False) as made:
+        for i in range(2_500):
+            codes = {c: rng.random() + 0.1 for c in rng.sample(range(500), 60)}
+            made.add([{"id": f"d{i}", "terms": {"codes": codes}, "metadata": _metadata_of(rng, i)}])
+        made.commit()
+        made.delete(["d7"])
+        made.commit()
     return path
 
 
@@ -93,15 +110,19 @@ def _document(rng: random.Random, i: int) -> dict[str, Any]:
             "floats": {c % 100: rng.random() + 0.1 for c in codes[:4]},
         },
         **({} if i % 9 == 4 else {"vector": [rng.random() - 0.5 for _ in range(6)]}),
-        "metadata": {
-            "lang": rng.choice(["en", "de", "fr"]),
-            "year": 1990 + i % 40,
-            "weight": 2**60 + i if i % 50 == 3 else i / 7,
-            **({"flag": i % 2 == 0} if i % 3 else {}),
-            "day": date(2024, 1, 1 + i % 28),
-            "tags": rng.sample(["a", "b", "c", "d"], i % 4),
-            "counts": [i, i + 1][: i % 3],
-        },
+        "metadata": _metadata_of(rng, i),
+    }
+
+
+def _metadata_of(rng: random.Random, i: int) -> dict[str, Any]:
+    return {
+        "lang": rng.choice(["en", "de", "fr"]),
+        "year": 1990 + i % 40,
+        "weight": 2**60 + i if i % 50 == 3 else i / 7,
+        **({"flag": i % 2 == 0} if i % 3 else {}),
+        "day": date(2024, 1, 1 + i % 28),
+        "tags": rng.sample(["a", "b", "c", "d"], i % 4),
+        "counts": [i, i + 1][: i % 3],
     }
 
 
@@ -250,6 +271,12 @@ def _shape(rng: random.Random, contents: Contents) -> None:
         contents.claims[name] = rng.choice([(n, 1, 1), (), (1,) * 1_000, (2**62, 0), (0, 2**62), (n * 2,)])
     else:
         contents.sections[name] = array.reshape(rng.choice(pairs))
+
+
+def _column_of_numbers(rng: random.Random, contents: Contents) -> None:
+    """A long section as n x 1: arithmetic with another of length n then makes n x n of it."""
+    name = rng.choice(("postings", "forward", "block_first", "block_doc_width", "block_tf_width", "lengths", "df"))
+    contents.sections[name] = contents.sections[name].reshape(-1, 1)
 
 
 def _type(rng: random.Random, contents: Contents) -> None:
@@ -518,9 +545,9 @@ def _contents_table(rng: random.Random, path: Path) -> None:
         elif how == 4:
             toc["sections"] = rng.choice((deep, None, [], {}))
         elif how == 5:
-            return b"[" * rng.choice((100, 100_000, 3_000_000))
+            return b"[" * rng.choice((100, 100_000, 2_000_000))
         elif how == 6:
-            toc["meta"]["more"] = [[]] * 1_000_000
+            toc["meta"]["more"] = [[]] * rng.choice((50_000, 400_000))
         else:
             section["nbytes"] = section["nbytes"] * 2 + 64
         return json.dumps(toc).encode()
@@ -555,9 +582,17 @@ _ATTACKS: dict[str, Forgery] = {
     "the previous manifest is gone": _no_previous_manifest,
     "a text block that unpacks to gigabytes": _in("doc", _bomb),
     "a document of the largest size": _largest_document,
+    "long posting lists of shape n x 1": _in("leg:codes", _column_of_numbers),
 }
 
-_EXPENSIVE = {"a text block that unpacks to gigabytes": 5, "a document of the largest size": 20}
+_NEEDS_MORE = frozenset({"long posting lists of shape n x 1"})
+"""Attacks on a collection of thousands of documents."""
+
+_EXPENSIVE = {
+    "a text block that unpacks to gigabytes": 5,
+    "a document of the largest size": 20,
+    "long posting lists of shape n x 1": 4,
+}
 """Attacks that take seconds are made every so many turns only."""
 
 _SOUND = frozenset({"the previous manifest is gone", "a document of the largest size"})
@@ -570,6 +605,7 @@ _NEVER_CLEAN = frozenset(
         "billions of postings that are not there",
         "metadata nested 100,000 deep, or none at all",
         "ids, texts and metadata over the limits",
+        "long posting lists of shape n x 1",
         "a text block that unpacks to gigabytes",
     }
 )

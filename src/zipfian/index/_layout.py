@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from zipfian.errors import FormatTooNew, IndexCorrupt
-from zipfian.limits import MAX_TOC_BYTES
+from zipfian.limits import MAX_TOC_BYTES, MAX_TOC_COMMAS
 
 MAGIC = b"ZPFN"
 VERSION = 1
@@ -173,6 +173,8 @@ def pack_toc(meta: Mapping[str, Any], sections: Mapping[str, Section]) -> bytes:
 
 def parse_toc(name: str, data: bytes, toc_offset: int) -> tuple[dict[str, Any], dict[str, Section]]:
     """Meta and sections; every section lies inside the file, aligned, and overlaps no other."""
+    if data.count(b",") > MAX_TOC_COMMAS:
+        raise IndexCorrupt(name, "its table of contents lists more than any file holds")
     try:
         toc = json.loads(data)
         meta, listed = toc["meta"], toc["sections"]
