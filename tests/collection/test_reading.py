@@ -12,6 +12,7 @@ import pytest
 import zipfian as zf
 from tests.collection.samples import DOCUMENTS, LEGS
 from zipfian.collection import Document, Leg, LegHit
+from zipfian.collection import view as view_module
 from zipfian.errors import InvalidInput
 
 
@@ -130,6 +131,17 @@ class TestResults:
         assert hit.metadata == {"lang": "en", "year": 2020}
         assert found[1].score < hit.score
         assert "Plants make" not in repr(hit)  # nothing is read to show it
+
+    def test_a_hit_keeps_its_text_unless_it_is_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(view_module, "_KEPT_CHARS", 20)
+        with zf.Collection.create(tmp_path / "c", {"t": Leg.terms(5)}) as made:
+            made.add(
+                [{"id": n, "text": "x" * n_chars, "terms": {"t": {1: 1.0}}} for n, n_chars in (("s", 20), ("l", 21))]
+            )
+            made.commit()
+            small, large = made.search({1: 1.0})
+            assert small.text == "x" * 20 and small.text is small.text
+            assert large.text == "x" * 21 and large.text is not large.text
 
     def test_everything_stays_on_its_snapshot(self, notes: zf.Collection) -> None:
         found = notes.search("light plants")

@@ -11,6 +11,7 @@ import pytest
 
 from tests.index.doubles import FaultyDirectory, MemoryDirectory
 from zipfian.errors import IndexExists, IndexLocked, IndexNotFound, InvalidInput
+from zipfian.index.check import check
 from zipfian.index.commit import Writer
 from zipfian.index.directory import FSDirectory
 from zipfian.index.entry import SegmentEntry
@@ -182,6 +183,27 @@ def test_the_last_two_commits_are_kept(directory: MemoryDirectory, writer: Write
     assert not gone & set(directory.list())
     with pytest.raises(IndexNotFound, match=r"no generation 3; those kept are \[4, 5\]"):
         Snapshot.open(directory, 3)
+
+
+def test_a_previous_manifest_that_is_missing(directory: MemoryDirectory, writer: Writer) -> None:
+    """No damage: the newest commit is whole. What only the lost one named is collected by the next writer."""
+    for name in "ab":
+        for entry in writer.entries:
+            writer.replace([entry], None)
+        writer.add_segment(segment(writer, name))
+        writer.commit()
+    writer.close()
+    only_there = Snapshot.open(directory, 2).manifest.files()
+    directory.delete(manifest_name(2))
+    assert committed(directory) == ["b"] and check(directory).ok
+    with pytest.raises(IndexNotFound, match=r"no generation 2; those kept are \[3\]"):
+        Snapshot.open(directory, 2)
+    assert only_there <= set(directory.list())
+    with Writer(directory) as again:
+        assert not only_there & set(directory.list())
+        again.add_segment(segment(again, "c"))
+        assert again.commit() == 4
+    assert list_generations(directory) == [3, 4] and committed(directory, 3) == ["b"]
 
 
 def test_files_of_open_snapshots_stay(directory: MemoryDirectory, writer: Writer) -> None:

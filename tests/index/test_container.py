@@ -273,6 +273,9 @@ def test_a_forged_file_that_is_consistent_opens() -> None:
         section(shape=[]),
         section(shape=[1, 1, 2]),
         section(shape=2),
+        section(shape={"2": 2}),
+        section(shape=[2**62 + 1] * 100_000),  # a product of so many digits takes minutes
+        section() | {"meta": {"more": [[]] * 210_000}},
         section(shape=None),
         section(dtype="object"),
         section(dtype="O"),

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from tests.retrieve.segments import Row, random_rows, write
-from zipfian.errors import FingerprintMismatch
+from zipfian.errors import FingerprintMismatch, IndexCorrupt
+from zipfian.index.deletes import Deletes, LegDeletes, write_deletes
+from zipfian.index.directory import FSDirectory
 from zipfian.index.leg import LegWriteSpec
+from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.statistics import LegStatistics
 from zipfian.vocabulary import Pruning
 
@@ -124,3 +127,31 @@ def test_huge_lengths_do_not_overflow(tmp_path: Path) -> None:
     stats = LegStatistics("t", readers, "identity", Pruning())
     assert stats.lengths[1] == 40 * 200 * 10**6 * 2**20
     assert stats.mean_length * stats.unit == 200 * 1e6
+
+
+def forged_deletes(folder: Path, share: LegDeletes) -> list[SegmentReader]:
+    """A segment of three documents, the first deleted, whose delete file takes this away from the leg."""
+    (reader,) = write(folder, [[{1: 1.0, 2: 1.0}, {1: 1.0}, {2: 1.0}]], FIXED)
+    deletes = Deletes(np.array([True, False, False]), {"t": share})
+    ref = write_deletes(FSDirectory(folder), "s9.del", deletes)
+    return [SegmentReader(FSDirectory(folder), reader.entry.with_file("del", ref))]
+
+
+def test_deletes_that_count_wrong_are_found_before_room_is_made_for_a_list(tmp_path: Path) -> None:
+    right = LegDeletes(np.array([0, 1]), np.array([1, 1]), 128)
+    stats = LegStatistics("t", forged_deletes(tmp_path / "a", right), "identity", Pruning())
+    assert stats.postings(1)[0].tolist() == [1] and stats.df(1) == 1
+    wrong = LegDeletes(np.array([1]), np.array([1]), 128)
+    stats = LegStatistics("t", forged_deletes(tmp_path / "b", wrong), "identity", Pruning())
+    assert stats.postings(2)[0].tolist() == [2]
+    with pytest.raises(IndexCorrupt, match="takes away from leg 't'"):
+        stats.postings(1)
+
+
+def test_a_length_shorter_than_a_dropped_term_is_an_error(tmp_path: Path) -> None:
+    (reader,) = write(tmp_path / "a", [[{1: 1.0, 2: 1.0}, {1: 1.0}]], FIXED)
+    reader.legs["t"].__dict__["lengths"] = np.array([128, 63], np.uint8)  # term 1 alone takes 64
+    stats = LegStatistics("t", [reader], "identity", Pruning(max_df_share=0.5))
+    assert stats.dropped == {1}
+    with pytest.raises(IndexCorrupt, match="do not follow from its postings"):
+        stats.lengths  # noqa: B018

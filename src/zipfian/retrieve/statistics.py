@@ -80,7 +80,7 @@ class LegStatistics:
                 found, tf = found[live], tf[live]
                 if len(found) != int(df[at]):  # room for the list is reserved by this number
                     raise IndexCorrupt(
-                        segment.entry.files["del"].name, f"what it takes away from {self.name!r} is wrong"
+                        segment.entry.files["del"].name, f"what it takes away from leg {self.name!r} is wrong"
                     )
             docs.append(found + np.int32(base))
             weights.append(self.weights(tf))
