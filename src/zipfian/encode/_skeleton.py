@@ -1,8 +1,8 @@
 """The parts of a picture file, walked before a decoder sees them.
 
-A decoder reads chunk after chunk and pass after pass, however many a file claims to have; some files of a few kilobytes
-keep one busy for hours. Here the parts are only stepped over, and a file with more than any real picture has is refused.
-What a part holds is left to the decoder: it decides whether the file is sound.
+A decoder reads chunk after chunk and pass after pass, however many a file has; some small files keep one busy for
+hours. Here the parts are only stepped over, and a file with more of them than any real picture is refused. What a part
+holds is left to the decoder: it decides whether the file is sound.
 """
 
 from __future__ import annotations

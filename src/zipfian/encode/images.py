@@ -138,8 +138,8 @@ class _Opened:
         self.needs = len(data) + self._pixel_bytes(kind) + (self._coefficients(full) if passes > 1 else 0)
         if self.needs > MAX_IMAGE_MEMORY:
             raise LimitExceeded(
-                f"{name}: decoding its {self.size} pixels ({kind}, {self._image.mode}) would take {self.needs:,} bytes, "
-                f"more than {MAX_IMAGE_MEMORY:,}; save it smaller"
+                f"{name}: decoding its {self.size} pixels ({kind}, {self._image.mode}) would take {self.needs:,} bytes "
+                f"of memory, more than {MAX_IMAGE_MEMORY:,}; save it smaller"
             )
 
     @property
