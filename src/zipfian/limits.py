@@ -173,6 +173,9 @@ MAX_SHARDS = 10_000
 MAX_READ_BYTES = 4 * MAX_TEXT_CHARS
 """Bytes of a text file: a UTF-8 character has at most four, so a larger file cannot be within the limit of one text."""
 
+MAX_RECORD_SEPARATORS = 4_000_000
+"""Separators in one row of a CSV file, those in its texts included: each may become a field."""
+
 MAX_GRADE = 30
 """Largest grade whose gain 2^rel - 1 is used; pytrec_eval keeps gains as 32-bit whole numbers."""
 

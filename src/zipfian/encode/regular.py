@@ -6,6 +6,7 @@ size is looked at before a byte is read, and again while reading, since a file m
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ _KINDS = {
 }
 
 
-def look(path: Name, at_most: int) -> os.stat_result:
+def look(path: Name, at_most: int | None = None) -> os.stat_result:
     """Size and times of a regular file, without opening it; an error for anything else and for more bytes than that."""
     try:
         found = os.stat(path)
@@ -37,8 +38,8 @@ def look(path: Name, at_most: int) -> os.stat_result:
     return _checked(found, path, at_most)
 
 
-def open_regular(path: Name, at_most: int) -> BinaryIO:
-    """A regular file of at most so many bytes, for reading; anything else is an error at once."""
+def open_regular(path: Name, at_most: int | None = None) -> BinaryIO:
+    """A regular file for reading, of at most so many bytes where that is said; anything else is an error at once."""
     look(path, at_most)
     handle = os.open(path, _FLAGS)
     try:
@@ -69,11 +70,19 @@ def blocks(path: Name, at_most: int) -> Iterator[bytes]:
             yield block
 
 
-def _checked(found: os.stat_result, path: Name, at_most: int) -> os.stat_result:
+def sha256_of(path: Name, at_most: int) -> str:
+    """Hash of a regular file's bytes, in hexadecimal."""
+    known = hashlib.sha256()
+    for block in blocks(path, at_most):
+        known.update(block)
+    return known.hexdigest()
+
+
+def _checked(found: os.stat_result, path: Name, at_most: int | None) -> os.stat_result:
     kind = stat.S_IFMT(found.st_mode)
     if kind != stat.S_IFREG:
         raise NotAFile(os.fspath(path), f"{_KINDS.get(kind, 'no regular file')}, not a regular file")
-    if found.st_size > at_most:
+    if at_most is not None and found.st_size > at_most:
         raise _too_large(path, found.st_size, at_most)
     return found
 
