@@ -173,6 +173,12 @@ MAX_SHARDS = 10_000
 MAX_READ_BYTES = 4 * MAX_TEXT_CHARS
 """Bytes of a text file: a UTF-8 character has at most four, so a larger file cannot be within the limit of one text."""
 
+MAX_HTML_MARKS = 500_000
+"""Tags and entities of one page: each takes microseconds."""
+
+MAX_RECORD_LINES = 1_000_000
+"""Lines of one row of a CSV file, those in its texts."""
+
 MAX_RECORD_SEPARATORS = 4_000_000
 """Separators in one row of a CSV file, those in its texts included: each may become a field."""
 

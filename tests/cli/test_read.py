@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,15 @@ def test_csv_rows_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "is a quote not closed?" in bad(found)[0].problem
     many = "id,text\n" + "".join(f"{i},{'x' * 90}\n" for i in range(500))
     assert len(good(list(read(write(tmp_path / "b.csv", many))))) == 500
+
+
+def test_csv_rows_before_one_that_is_no_text_are_read(tmp_path: Path) -> None:
+    found = list(read(write(tmp_path / "a.csv", b"id,text\na,one\nb,caf\xe9\nc,three\n")))
+    assert [d.id for d in found if isinstance(d, Document)] == ["a"]
+    assert bad(found)[0].problem == "not UTF-8; the rows from there on were not read"
+    assert bad(found)[0].where.endswith(":3")
+    (wide,) = read(write(tmp_path / "b.csv", "id,text\na,one\n".encode("utf-16")))
+    assert isinstance(wide, Bad) and "UTF-16; save it as UTF-8" in wide.problem
 
 
 def test_csv_with_too_many_separators_or_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,3 +317,24 @@ def test_html_that_is_broken_is_still_read() -> None:
 def test_an_html_file_keeps_its_title(tmp_path: Path) -> None:
     (document,) = good(list(read(write(tmp_path / "p.html", "<title>T</title><p>x"))))
     assert (document.text, document.metadata["title"]) == ("T\nx", "T")
+
+
+@pytest.mark.parametrize("mark", ["<!--", "<a ", "</", "<![CDATA[", '<a href="', "<a ='", "<script>"])
+def test_html_that_never_closes_takes_time_by_its_length(mark: str) -> None:
+    page = "seen " + mark * 60_000
+    start = time.process_time()
+    assert html_to_text(page)[1].startswith("seen")
+    assert time.process_time() - start < 5, "minutes where time grows with the square"
+
+
+def test_html_of_too_many_tags_is_named(tmp_path: Path) -> None:
+    (item,) = bad(list(read(write(tmp_path / "a.html", "<p>" * 500_001))))
+    assert "500,001 tags and entities" in item.problem
+
+
+def test_html_with_odd_pieces() -> None:
+    assert html_to_text("&#" + "9" * 10_000 + "; fox")[1] == "\ufffd fox"
+    assert html_to_text("if a <b and no more")[1] == "if a <b and no more"
+    assert html_to_text("<a title='x>y' b=\"p>q\">in</a> 1 < 2 <? x ?>out")[1] == "in 1 < 2 out"
+    assert html_to_text("<SCRIPT>if (a</b>) x</SCRIPT>after<script>never")[1] == "after"
+    assert html_to_text("<svg/>seen<svg><text>not</text></svg>")[1] == "seen"

@@ -133,7 +133,10 @@ def read_text(path: Path, doc_id: str) -> Document | Bad:
         return text
     metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip(".")}
     if suffix_of(path.name) in {".html", ".htm"}:
-        title, text = html_to_text(text)
+        try:
+            title, text = html_to_text(text)
+        except LimitExceeded as error:
+            return Bad(str(path), str(error), doc_id)
         if title:
             metadata["title"] = title
     return Document(doc_id, text.replace("\r\n", "\n"), metadata, str(path))

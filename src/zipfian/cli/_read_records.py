@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian.cli._read_folder import picture_problem
-from zipfian.cli._read_lines import TOO_LONG, BoundedLines, numbered_lines, problem_of
+from zipfian.cli._read_lines import TOO_LONG, BoundedLines, numbered_lines
 from zipfian.cli._read_types import CSV_SUFFIXES, IMAGE_FIELD, JSONL_SUFFIXES, Bad, Document
 from zipfian.encode.regular import look, open_regular
 from zipfian.errors import InvalidInput, LimitExceeded, MissingExtra
@@ -94,25 +94,23 @@ def _read_csv(path: Path, fields: Fields) -> Iterator[Document | Bad]:
     """A header line, then one document per row; every other column is metadata, as text."""
     tabs = path.suffix.lower() == ".tsv"
     csv.field_size_limit(MAX_TEXT_CHARS)
-    number = 1
     try:
-        with io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", newline="") as file:
+        with io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             lines = BoundedLines(file, "\t" if tabs else ",")
             rows = csv.DictReader(lines, dialect="excel-tab" if tabs else "excel", restkey="", strict=True)
             columns = list(rows.fieldnames or [])
             check_columns(path, columns, fields)
             lines.begin_row()
             for row in rows:
-                number = rows.line_num
                 if "" in row or None in row.values():
-                    yield Bad(f"{path}:{number}", f"{len(columns)} columns were expected, this row has more or fewer")
+                    yield Bad(
+                        f"{path}:{rows.line_num}", f"{len(columns)} columns were expected, this row has more or fewer"
+                    )
                 else:
-                    yield from_record(row, path, number, fields)
+                    yield from_record(row, path, rows.line_num, fields)
                 lines.begin_row()
-    except UnicodeDecodeError as error:
-        # The decoder works in blocks, so the row is not known, and nothing after it can be trusted.
-        problem = problem_of(error, path) if number == 1 else f"not UTF-8 ({error.reason})"
-        yield Bad(str(path), f"{problem}; the rows from there on were not read")
+    except UnicodeError as error:
+        yield Bad(f"{path}:{rows.line_num + 1}", f"{error}; the rows from there on were not read")
     except csv.Error as error:
         yield Bad(f"{path}:{rows.line_num}", f"not CSV ({error}); the rows from there on were not read")
 

@@ -179,8 +179,8 @@ class Sync:
         self._seen.add(document.id)
         if old is None:
             return document, True
-        if problem := self._owned(document, old):
-            self._on_bad(Bad(item.where, problem))
+        if against := self._owned(document, old):
+            self._on_bad(Bad(item.where, against))
             return None
         if self._same(document, old):
             self.summary.unchanged += 1

@@ -62,16 +62,16 @@ def check_parts(data: bytes, kind: str, name: str) -> int:
 
 def _jpeg(data: bytes, name: str) -> int:
     at, parts, padding, scans, components = 2, 0, 0, 0, 0
-    while found := _MARKER.search(data, at):
+    while found := _MARKER.search(data, at, len(data) if scans else at + MAX_IMAGE_PADDING + 2):
         code = data[found.start() + 1]
         if not scans:
             padding += found.start() - at
+            _at_most(padding, MAX_IMAGE_PADDING, "bytes of padding", name)
         parts += 1
         _at_most(parts, MAX_IMAGE_PARTS, "segments", name)
         at = found.end()
         if code == _SOS:
             if not scans:
-                _at_most(padding, MAX_IMAGE_PADDING, "bytes of padding", name)
                 _at_most(at, MAX_IMAGE_METADATA, "bytes before its pixels", name)
             scans += 1
             _at_most(scans, MAX_JPEG_SCANS, "passes over its pixels", name)
@@ -84,7 +84,7 @@ def _jpeg(data: bytes, name: str) -> int:
         if code not in (_EOI, _TEM, _SOI):
             at += int.from_bytes(data[at : at + 2], "big")
     if not scans:
-        _at_most(padding + len(data) - at, MAX_IMAGE_PADDING, "bytes that are no segment", name)
+        _at_most(padding + len(data) - at, MAX_IMAGE_PADDING, "bytes of padding", name)
     return max(scans, 1)
 
 
