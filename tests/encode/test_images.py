@@ -19,6 +19,7 @@ import pytest
 
 from tests.hostile import picture_files
 from zipfian.encode import images, regular
+from zipfian.encode._skeleton import check_parts
 from zipfian.encode.cache import content_hash
 from zipfian.encode.images import decode
 from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded, NotAFile
@@ -384,8 +385,29 @@ def test_large_pictures_are_held_one_at_a_time(monkeypatch: pytest.MonkeyPatch) 
         return most
 
     assert together() > 1
-    monkeypatch.setattr(images, "_LARGE", 10)
+    monkeypatch.setattr(images, "_LARGE", len(data) - 1)  # by its bytes
     assert together() == 1
+    monkeypatch.setattr(images, "_LARGE", len(data) + 1)  # by its pixels
+    assert together() == 1
+
+
+def test_turning_and_converting_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    flat, turned = (saved(Image.new("RGB", (1_000, 1_000)), "PNG", exif=e) for e in (None, exif))
+    clear = saved(Image.new("RGBA", (1_000, 1_000)), "PNG")
+    monkeypatch.setattr(images, "MAX_IMAGE_MEMORY", 7_000_000)
+    assert decode(flat).size == (1_000, 1_000)
+    for data in (turned, clear):
+        with pytest.raises(LimitExceeded, match="bytes of memory"):
+            decode(data)
+
+
+@pytest.mark.parametrize(("at_once", "passes"), [(3, 1), (1, 2)])
+def test_components_that_come_one_by_one_count_as_passes(at_once: int, passes: int) -> None:
+    frame = picture_files.segment(0xC0, b"\x08\0\x08\0\x08\x03" + bytes(9))
+    scan = picture_files.segment(0xDA, bytes([at_once]) + bytes(2 * at_once + 3))
+    assert check_parts(b"\xff\xd8" + frame + scan + b"\xff\xd9", "JPEG", "x") == passes
 
 
 @pytest.mark.parametrize(

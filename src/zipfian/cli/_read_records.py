@@ -23,6 +23,8 @@ TEXT_FIELDS = ("text", "caption", "captions")
 """Tried in this order where no field is named."""
 PARQUET_ROWS = 1_000
 """Rows in memory at once."""
+PARQUET_BYTES = 64 * 1024 * 1024
+"""Bytes of their values, unpacked."""
 COLUMNS_SHOWN = 20
 """Names of columns in a message."""
 
@@ -124,13 +126,39 @@ def _read_parquet(path: Path, fields: Fields) -> Iterator[Document | Bad]:
     try:
         with parquet.ParquetFile(path) as file:
             check_columns(path, list(file.schema_arrow.names), fields)
+            texts = [leaf.path for leaf in map(file.schema.column, range(len(file.schema))) if _is_bytes(leaf)]
+        # A value that thousands of rows share is kept once: unpacked, a file of kilobytes can take gigabytes.
+        with parquet.ParquetFile(path, read_dictionary=texts) as file:
             number = 0
             for batch in file.iter_batches(batch_size=PARQUET_ROWS):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield from_record(row, path, number, fields)
+                for part in _small_parts(batch):
+                    for row in part.to_pylist():
+                        number += 1
+                        yield from_record(row, path, number, fields)
     except pyarrow.ArrowException as error:
         yield Bad(str(path), f"not Parquet, or damaged ({error}); the rows from there on were not read")
+
+
+def _is_bytes(leaf: Any) -> bool:
+    return str(leaf.physical_type) == "BYTE_ARRAY"
+
+
+def _small_parts(batch: Any) -> Iterator[Any]:
+    """The rows of a batch in as many pieces as keep their unpacked values few: as a rule in one."""
+    longest = sum(_longest(column) for column in batch.columns)
+    rows = max(1, PARQUET_BYTES // max(1, longest))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+def _longest(column: Any) -> int:
+    """Bytes of the largest value that a column may have, in whatever it is nested."""
+    import pyarrow
+    import pyarrow.compute
+
+    if pyarrow.types.is_dictionary(column.type):
+        return int(pyarrow.compute.max(pyarrow.compute.binary_length(column.dictionary)).as_py() or 0)
+    return int(column.nbytes)
 
 
 def _pyarrow() -> Any:
