@@ -71,6 +71,14 @@ class ImageUnreadable(ZipfianError, ValueError):
         self.problem = problem
 
 
+class NotAFile(ZipfianError, OSError):
+    """A path that leads to no regular file: a folder, a pipe, a device, or no path at all."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}; give the path of an ordinary file")
+        self.problem = problem
+
+
 class ShardDamaged(ZipfianError, RuntimeError):
     """A file of an encoded shard is missing or not what was written; `file` names it."""
 

@@ -138,10 +138,31 @@ MAX_IMAGE_BYTES = 128 * 1024 * 1024
 """Bytes of one picture file."""
 
 MAX_IMAGE_PIXELS = 89_478_485
-"""Width x height of one picture: a quarter of a gigabyte as RGB, and where Pillow begins to warn."""
+"""Width x height of one picture as it is decoded: a third of a gigabyte in memory, and where Pillow begins to warn."""
 
-MAX_IMAGE_FRAMES = 10_000
-"""Frames of an animation or pages of a TIFF, of which only the first is used."""
+MAX_IMAGE_SIDE = 65_535
+"""Pixels of either side of a picture: what a JPEG can have. Shrinking a row costs memory by its length."""
+
+MAX_IMAGE_MEMORY = 448 * 1024 * 1024
+"""Bytes that decoding one picture to RGB may take at its peak, its file included."""
+
+MAX_IMAGE_METADATA = 16 * 1024 * 1024
+"""Bytes of a picture file that are no pixels and come before them: profiles, EXIF, comments, tables."""
+
+MAX_IMAGE_PARTS = 100_000
+"""Chunks, segments, strips or blocks of a picture file: each costs microseconds, however small it is."""
+
+MAX_IMAGE_PADDING = 64 * 1024
+"""Bytes of nothing between the segments of a JPEG: they are read one by one."""
+
+MAX_JPEG_PIXELS = 2**28
+"""Width x height of a JPEG that is decoded at a fraction of its size: photographs have up to 200 million."""
+
+MAX_JPEG_SCANS = 64
+"""Passes over the pixels of one JPEG: usual ones have 1 to 12."""
+
+MAX_RLE_PIXELS = 2**21
+"""Width x height of a BMP in run lengths, which are read slowly."""
 
 MAX_DRAWN_SIDE = 1_024
 """Pixels of the longer side of a picture that something is drawn on; larger ones are shrunk: a patch needs no more."""
@@ -157,6 +178,15 @@ MAX_SHARDS = 10_000
 
 MAX_READ_BYTES = 4 * MAX_TEXT_CHARS
 """Bytes of a text file: a UTF-8 character has at most four, so a larger file cannot be within the limit of one text."""
+
+MAX_HTML_MARKS = 500_000
+"""Tags and entities of one page: each takes microseconds."""
+
+MAX_RECORD_LINES = 1_000_000
+"""Lines of one row of a CSV file, those in its texts."""
+
+MAX_RECORD_SEPARATORS = 4_000_000
+"""Separators in one row of a CSV file, those in its texts included: each may become a field."""
 
 MAX_GRADE = 30
 """Largest grade whose gain 2^rel - 1 is used; pytrec_eval keeps gains as 32-bit whole numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import struct
 import zlib
 from contextlib import contextmanager
@@ -56,7 +57,7 @@ def photos(tmp_path: Path) -> Path:
 
 GOOD = ["cmyk.jpg", "good.png", "jpeg-inside.png", "one-pixel.png", "palette.gif"]
 BAD = {
-    "giant.png": "more than 89,478,485 pixels",
+    "giant.png": "30,000 x 30,000 pixels are more than 89,478,485 pixels",
     "cut.jpg": "damaged or cut short",
     "no-picture.jpg": "no picture of a known format",
     "empty.png": "the file is empty",
@@ -159,3 +160,58 @@ def test_pictures_through_the_real_encoder(photos: Path, tmp_path: Path, zipfian
     assert (summary["added"], len(summary["bad"])) == (len(GOOD), len(BAD))
     with zf.Collection.open(tmp_path / "p.zf") as collection:
         assert collection.search(image=photos / "good.png", k=1)[0].id == "good.png"
+
+
+def test_no_item_ends_a_run_that_was_told_to_skip(tmp_path: Path, zipfian: Command, toys: Toys) -> None:
+    """Ids that no document can have, metadata of a wrong kind, the same id twice, somebody else's document."""
+    own = tmp_path / "own.jsonl"
+    own.write_text(json.dumps({"id": "theirs", "text": "a puppy"}))
+    index(zipfian, own, tmp_path / "t.zf", "--legs", "words")
+    records: list[dict[str, Any]] = [
+        {"id": "first", "text": "a dog", "year": 2020},
+        {"id": "x" * 600, "text": "an id too long"},
+        {"id": "half \ud800", "text": "an id that is no text"},
+        {"id": "kind", "text": "a year that is a word", "year": "late"},
+        {"id": "deep", "text": "metadata too large", "more": "x" * 2_000_000},
+        {"id": "first", "text": "the same again"},
+        {"id": "theirs", "text": "of another source"},
+        {"id": "half text", "text": "half a character \ud800"},
+        {"id": "last", "text": "a cat", "year": 2021},
+    ]
+    source = tmp_path / "t.jsonl"
+    source.write_text("".join(json.dumps(record) + "\n" for record in records))
+    summary, err = index(zipfian, source, tmp_path / "t.zf", "--on-bad", "skip")
+    assert summary["added"] == 2
+    assert [bad["where"].rpartition(":")[2] for bad in summary["bad"]] == ["2", "3", "6", "7", "4", "5", "8"]
+    assert err.count("skipped ") == 7
+    with zf.Collection.open(tmp_path / "t.zf") as collection:
+        assert sorted(collection.ids()) == ["first", "last", "theirs"]
+        assert collection.get("first").text == "a dog"  # type: ignore[union-attr]
+        assert collection.get("theirs").text == "a puppy"  # type: ignore[union-attr]
+
+
+def test_pipes_devices_and_links_beside_good_files(tmp_path: Path, zipfian: Command, toys: Toys) -> None:
+    folder = tmp_path / "photos"
+    picture(folder / "good.png", RED)
+    picture(tmp_path / "outside.png", BLUE)
+    os.mkfifo(folder / "pipe.jpg")
+    os.symlink("/dev/zero", folder / "zero.png")
+    os.symlink(tmp_path / "outside.png", folder / "outside.png")
+    summary, err = index(zipfian, folder, tmp_path / "p.zf", "--on-bad", "skip")
+    assert (summary["added"], [Path(bad["where"]).name for bad in summary["bad"]]) == (1, ["pipe.jpg"])
+    assert "links that were not followed" in err and ": 2; --follow-links" in err
+    summary, err = index(zipfian, folder, tmp_path / "q.zf", "--on-bad", "skip", "--follow-links")
+    assert (summary["added"], len(summary["bad"])) == (2, 2)
+    assert "zero.png: a device, not a regular file" in err
+
+
+@pytest.mark.parametrize("command", ["search", "explain"])
+def test_a_pipe_to_search_with(command: str, tmp_path: Path, zipfian: Command, toys: Toys) -> None:
+    folder = tmp_path / "photos"
+    picture(folder / "good.png", RED)
+    index(zipfian, folder, tmp_path / "p.zf")
+    os.mkfifo(tmp_path / "pipe.jpg")
+    rest = ["good.png"] if command == "explain" else []
+    code, _, err = zipfian(command, tmp_path / "p.zf", *rest, "--image", tmp_path / "pipe.jpg")
+    assert code == 1
+    assert "pipe.jpg: a pipe, not a regular file" in err

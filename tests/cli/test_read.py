@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import time
 from pathlib import Path
 
 import pytest
 
 from zipfian.cli._html import html_to_text
-from zipfian.cli._read import Bad, Document, read
-from zipfian.errors import IndexNotFound, InvalidInput
+from zipfian.cli._read import Bad, Document, open_source, read
+from zipfian.errors import IndexNotFound, InvalidInput, LimitExceeded
 from zipfian.limits import MAX_TEXT_CHARS
 
 
@@ -47,6 +49,129 @@ def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
     assert [d.id for d in good(list(read(tmp_path)))] == ["a.txt"]
 
 
+def test_links_are_counted_and_followed_only_when_asked(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    write(outside / "secret.txt", "S")
+    write(outside / "deep" / "more.txt", "M")
+    write(inside / "a.txt", "A")
+    os.symlink(outside / "secret.txt", inside / "link.txt")
+    os.symlink(outside, inside / "way")
+    os.symlink(outside, inside / "way2")
+    os.symlink(inside, outside / "back")
+    source = open_source(inside)
+    assert [d.id for d in good(list(source.read()))] == ["a.txt"]
+    assert source.found is not None and source.found.links == 3
+    followed = open_source(inside, follow_links=True)
+    assert [d.id for d in good(list(followed.read()))] == ["a.txt", "link.txt", "way/deep/more.txt", "way/secret.txt"]
+    assert followed.found is not None and followed.found.links == 0
+
+
+def test_links_that_multiply_paths_end(tmp_path: Path) -> None:
+    """Twelve folders with links to all the others have millions of paths."""
+    names = [f"d{i}" for i in range(12)]
+    for name in names:
+        write(tmp_path / name / "a.txt", "A")
+    for name in names:
+        for other in names:
+            os.symlink(tmp_path / other, tmp_path / name / f"to-{other}")
+    found = open_source(tmp_path, follow_links=True).found
+    assert found is not None and len(found.texts) == 12
+
+
+def test_a_folder_that_cannot_be_listed_is_named_and_the_rest_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.txt", "A")
+    write(tmp_path / "locked" / "b.txt", "B")
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = list(read(tmp_path))
+    assert [d.id for d in found if isinstance(d, Document)] == ["a.txt"]
+    assert "cannot be listed (Permission denied)" in bad(found)[0].problem
+
+
+def test_a_line_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zipfian.cli._read_lines.MAX_READ_BYTES", 50)
+    exact = json.dumps({"id": "b", "text": "x" * 25}) + "\n"
+    assert len(exact) == 50 - 1
+    long = json.dumps({"id": "c", "text": "x" * 300}) + "\n"
+    path = write(
+        tmp_path / "a.jsonl", '{"id": "a", "text": "one"}\n' + long + exact + long + '{"id": "d", "text": "t"}'
+    )
+    found = list(read(path))
+    assert [d.id for d in found if isinstance(d, Document)] == ["a", "b", "d"]
+    assert [b.where for b in bad(found)] == [f"{path}:2", f"{path}:4"]
+    assert "a line of more than" in bad(found)[0].problem
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id": "x", "text": "t", "a": [' + "[]," * 400_000 + "[]]}",
+        '{"id": "x", "text": "t", "a": [' + '"ab",' * 1_100_000 + '""]}',
+        '{"id": "x", "text": "' + '\\"' * 600_000 + "," * 1_100_000,
+    ],
+)
+def test_a_record_of_too_many_values_is_named(line: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", line + '\n{"id": "b", "text": "fine"}\n')
+    first, second = read(path)
+    assert isinstance(first, Bad) and isinstance(second, Document)
+    assert "values for one document" in first.problem or "not JSON" in first.problem
+
+
+def test_a_long_text_with_many_commas_and_quotes_is_no_bomb(tmp_path: Path) -> None:
+    text = 'she said, "well", [and] {so} on\\ ' * 60_000
+    (document,) = good(list(read(write(tmp_path / "a.jsonl", json.dumps({"id": "x", "text": text})))))
+    assert document.text == text
+
+
+def test_csv_rows_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zipfian.cli._read_lines.MAX_READ_BYTES", 5_000)
+    rows = 'id,text\na,one\nb,"never closed\n' + "more,text\n" * 1_000
+    found = list(read(write(tmp_path / "a.csv", rows)))
+    assert [d.id for d in found if isinstance(d, Document)] == ["a"]
+    assert "is a quote not closed?" in bad(found)[0].problem
+    many = "id,text\n" + "".join(f"{i},{'x' * 90}\n" for i in range(500))
+    assert len(good(list(read(write(tmp_path / "b.csv", many))))) == 500
+
+
+def test_csv_rows_before_one_that_is_no_text_are_read(tmp_path: Path) -> None:
+    found = list(read(write(tmp_path / "a.csv", b"id,text\na,one\nb,caf\xe9\nc,three\n")))
+    assert [d.id for d in found if isinstance(d, Document)] == ["a"]
+    assert bad(found)[0].problem == "not UTF-8; the rows from there on were not read"
+    assert bad(found)[0].where.endswith(":3")
+    (wide,) = read(write(tmp_path / "b.csv", "id,text\na,one\n".encode("utf-16")))
+    assert isinstance(wide, Bad) and "UTF-16; save it as UTF-8" in wide.problem
+
+
+def test_csv_with_too_many_separators_or_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zipfian.cli._read_lines.MAX_RECORD_SEPARATORS", 1_000)
+    found = list(read(write(tmp_path / "a.csv", "id,text\na,one\nb" + "," * 2_000 + "\n")))
+    assert [d.id for d in found if isinstance(d, Document)] == ["a"]
+    assert "more than 1,000 separators" in bad(found)[0].problem
+    monkeypatch.undo()
+    header = "id,text," + ",".join(f"c{i}" for i in range(5_000))
+    with pytest.raises(LimitExceeded, match="5,002 columns"):
+        list(read(write(tmp_path / "b.csv", header + "\n")))
+    with pytest.raises(InvalidInput) as caught:
+        list(read(write(tmp_path / "c.csv", ",".join(f"c{i}" for i in range(900)) + "\n")))
+    assert "and 880 more" in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["a\x00.png", "a\ud800.png", "/dev/zero", "."])
+def test_a_record_whose_picture_is_no_file(path: str, tmp_path: Path) -> None:
+    lines = json.dumps({"id": "a", "image": path}) + "\n" + json.dumps({"id": "b", "text": "fine"})
+    first, second = read(write(tmp_path / "a.jsonl", lines))
+    assert isinstance(first, Bad) and isinstance(second, Document)
+    assert "not a regular file" in first.problem or "not the name of a file" in first.problem
+
+
 def test_a_single_file_is_one_document(tmp_path: Path) -> None:
     assert [d.id for d in good(list(read(write(tmp_path / "a.txt", "A"))))] == ["a.txt"]
 
@@ -58,7 +183,11 @@ def test_bom_and_line_ends_are_not_part_of_the_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [(b"caf\xe9", "not UTF-8 (byte 3)"), ("wide".encode("utf-16"), "not UTF-8"), ("wide".encode("utf-16-le"), "NUL")],
+    [
+        (b"caf\xe9", "not UTF-8 (byte 3)"),
+        ("wide".encode("utf-16"), "UTF-16; save it as UTF-8"),
+        ("wide".encode("utf-16-le"), "NUL"),
+    ],
 )
 def test_what_is_not_text_is_named(content: bytes, problem: str, tmp_path: Path) -> None:
     write(tmp_path / "good.txt", "fine")
@@ -80,10 +209,16 @@ def test_a_file_over_the_limit_is_named_without_being_read(tmp_path: Path) -> No
 def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     os.symlink(tmp_path / "gone", tmp_path / "dangling.txt")
     os.mkfifo(tmp_path / "pipe.txt")
-    assert {(Path(b.where).name, b.problem) for b in bad(list(read(tmp_path)))} == {
+    (tmp_path / "folder.txt").mkdir()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket.txt"))
+        followed = list(open_source(tmp_path, follow_links=True).read())
+    assert {(Path(b.where).name, b.problem) for b in bad(followed)} == {
         ("dangling.txt", "No such file or directory"),
-        ("pipe.txt", "not a regular file"),
+        ("pipe.txt", "a pipe, not a regular file"),
+        ("socket.txt", "a socket, not a regular file"),
     }
+    assert [Path(b.where).name for b in bad(list(read(tmp_path)))] == ["pipe.txt", "socket.txt"]
 
 
 def test_a_source_that_is_not_there_or_of_no_known_kind(tmp_path: Path) -> None:
@@ -182,3 +317,24 @@ def test_html_that_is_broken_is_still_read() -> None:
 def test_an_html_file_keeps_its_title(tmp_path: Path) -> None:
     (document,) = good(list(read(write(tmp_path / "p.html", "<title>T</title><p>x"))))
     assert (document.text, document.metadata["title"]) == ("T\nx", "T")
+
+
+@pytest.mark.parametrize("mark", ["<!--", "<a ", "</", "<![CDATA[", '<a href="', "<a ='", "<script>"])
+def test_html_that_never_closes_takes_time_by_its_length(mark: str) -> None:
+    page = "seen " + mark * 60_000
+    start = time.process_time()
+    assert html_to_text(page)[1].startswith("seen")
+    assert time.process_time() - start < 5, "minutes where time grows with the square"
+
+
+def test_html_of_too_many_tags_is_named(tmp_path: Path) -> None:
+    (item,) = bad(list(read(write(tmp_path / "a.html", "<p>" * 500_001))))
+    assert "500,001 tags and entities" in item.problem
+
+
+def test_html_with_odd_pieces() -> None:
+    assert html_to_text("&#" + "9" * 10_000 + "; fox")[1] == "\ufffd fox"
+    assert html_to_text("if a <b and no more")[1] == "if a <b and no more"
+    assert html_to_text("<a title='x>y' b=\"p>q\">in</a> 1 < 2 <? x ?>out")[1] == "in 1 < 2 out"
+    assert html_to_text("<SCRIPT>if (a</b>) x</SCRIPT>after<script>never")[1] == "after"
+    assert html_to_text("<svg/>seen<svg><text>not</text></svg>")[1] == "seen"

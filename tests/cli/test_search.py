@@ -125,7 +125,7 @@ class TestMistakes:
         assert "give a QUERY, a picture with --image FILE, or both" in err
 
     def test_a_picture_that_is_not_there(self, path: Path, zipfian: Command) -> None:
-        assert zipfian("search", path, "--image", "none.png")[2] == "zipfian: none.png: no such picture\n"
+        assert zipfian("search", path, "--image", "none.png")[2] == "zipfian: none.png: No such file or directory\n"
 
     def test_a_picture_that_is_none(self, path: Path, tmp_path: Path, zipfian: Command) -> None:
         (tmp_path / "x.png").write_text("no picture")

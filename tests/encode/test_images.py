@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import io
+import os
+import random
+import socket
 import struct
+import threading
+import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from zipfian.encode import images
+from tests.hostile import picture_files
+from zipfian.encode import images, regular
+from zipfian.encode._skeleton import check_parts
+from zipfian.encode.cache import content_hash
 from zipfian.encode.images import decode
-from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded
+from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded, NotAFile
 
 Image = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install 'zipfian[image]'")
 
@@ -175,13 +184,7 @@ def test_too_many_pixels_where_warnings_are_errors() -> None:
         decode(png_header(11_000, 11_000))
 
 
-def test_too_many_bytes_or_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    animation = saved(
-        scene(), "GIF", save_all=True, append_images=[Image.new("RGB", (60, 40), (i, 0, 0)) for i in range(5)]
-    )
-    monkeypatch.setattr(images, "MAX_IMAGE_FRAMES", 5)
-    with pytest.raises(LimitExceeded, match="6 frames"):
-        decode(animation)
+def test_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "MAX_IMAGE_BYTES", 100)
     path = tmp_path / "big.png"
     path.write_bytes(saved(scene(), "PNG"))
@@ -243,3 +246,180 @@ def test_pixels_as_they_are() -> None:
         decode(3)  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError):
         decode("no/such/file.png")
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "folder.png").mkdir()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket.png"))
+    for name, kind in (("pipe", "a pipe"), ("folder", "a folder"), ("socket", "a socket")):
+        with pytest.raises(NotAFile, match=f"{kind}, not a regular file"):
+            decode(tmp_path / f"{name}.png")
+        with pytest.raises(NotAFile):
+            content_hash(tmp_path / f"{name}.png", "image")
+    with pytest.raises(NotAFile, match="a device"):
+        decode("/dev/zero")
+    with pytest.raises(NotAFile, match="not the name of a file"):
+        decode("a\0b.png")
+
+
+def test_a_file_that_is_replaced_by_a_pipe_between_the_look_and_the_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.png"
+    os.mkfifo(path)
+    monkeypatch.setattr(regular, "look", lambda *_: None)
+    with pytest.raises(NotAFile, match="a pipe"):
+        regular.open_regular(path)
+
+
+def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(bytes(300))
+    monkeypatch.setattr(regular, "open_regular", lambda *_: path.open("rb"))
+    with pytest.raises(LimitExceeded, match="limit of 200 bytes"):
+        regular.read_regular(path, 200)
+    with pytest.raises(LimitExceeded, match="limit of 200 bytes"):
+        list(regular.blocks(path, 200))
+
+
+@pytest.mark.parametrize(("width", "height"), [(65_536, 1), (1, 65_536), (80_000_000, 1)])
+def test_a_side_too_long(width: int, height: int) -> None:
+    with pytest.raises(LimitExceeded, match="is longer than 65,535"):
+        decode(png_header(width, height))
+
+
+def test_sides_at_the_limit_are_taken() -> None:
+    assert decode(saved(Image.new("L", (65_535, 1)), "PNG")).size == (65_535, 1)
+
+
+@pytest.mark.parametrize(
+    ("forge", "problem"),
+    [
+        (picture_files.many_chunks, "100,000 chunks"),
+        (picture_files.padding, "65,536 bytes of padding"),
+        (picture_files.empty_segments, "100,000 segments"),
+        (picture_files.exif_in_pieces, "16,777,216 bytes before its pixels"),
+        (picture_files.many_passes, "64 passes"),
+        (picture_files.gif_remarks, "100,000 blocks"),
+        (picture_files.tiff_tags, "16,777,216 bytes of tags"),
+        (picture_files.tiff_strips, "100,000 strips"),
+        (picture_files.run_lengths, "2,097,152 pixels in run lengths"),
+        (picture_files.slow_runs, "bytes of run lengths"),
+        (picture_files.deep_pixels, "bytes of memory"),
+        (picture_files.tiff_deep, "bytes of memory"),
+        (picture_files.webp_canvas, "bytes of memory"),
+    ],
+)
+def test_bombs_are_refused_before_they_go_off(forge: Any, problem: str) -> None:
+    with pytest.raises(LimitExceeded, match=problem):
+        decode(forge(random.Random(0)))
+
+
+@pytest.mark.parametrize("forge", [picture_files.tiff_pages, picture_files.gif_frames])
+def test_frames_are_not_counted(forge: Any) -> None:
+    assert decode(forge(random.Random(0))).size == (1, 1)
+
+
+def test_a_photograph_of_a_hundred_megapixels_is_decoded_small() -> None:
+    data = saved(Image.new("L", (12_000, 9_000), 90), "JPEG", quality=30)
+    assert decode(data, reduce_to=768).size == (1_500, 1_125)
+    with pytest.raises(LimitExceeded, match="more than 89,478,485 pixels"):
+        decode(data)
+
+
+def test_a_jpeg_in_passes_is_counted_at_its_full_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its coefficients are all in memory, however small it is decoded; those of a single pass are not."""
+    monkeypatch.setattr(images, "MAX_IMAGE_MEMORY", 20_000_000)
+    picture = Image.new("RGB", (2_000, 2_000), "gray")
+    assert decode(saved(picture, "JPEG"), reduce_to=250).size == (250, 250)
+    with pytest.raises(LimitExceeded, match="bytes of memory"):
+        decode(saved(picture, "JPEG", progressive=True), reduce_to=250)
+
+
+def test_conversion_in_bands_equals_conversion_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = np.random.default_rng(3)
+    rgba = Image.fromarray(noise.integers(0, 255, (50, 40, 4), np.uint8), "RGBA")
+    deep = Image.fromarray(noise.integers(0, 65_535, (50, 40), np.uint16))
+    files = [saved(rgba, "PNG"), saved(deep, "PNG"), saved(scene().convert("CMYK"), "TIFF")]
+    files.append(saved(scene().quantize(8), "PNG", transparency=2))
+    whole = [np.asarray(decode(data)) for data in files]
+    monkeypatch.setattr(images, "_BAND", 100)
+    for data, expected in zip(files, whole, strict=True):
+        assert np.array_equal(np.asarray(decode(data)), expected)
+
+
+def test_memory_that_runs_out_makes_a_picture_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = saved(scene(), "PNG")
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    with pytest.raises(ImageUnreadable, match="not enough memory"), images.decoded(data):
+        fail()
+    monkeypatch.setattr(images, "_to_rgb", fail)
+    with pytest.raises(ImageUnreadable, match="not enough memory"):
+        decode(data)
+
+
+def test_large_pictures_are_held_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, held, most = saved(scene(), "PNG"), 0, 0
+    lock = threading.Lock()
+
+    def use(_: int) -> None:
+        nonlocal held, most
+        with images.decoded(data):
+            with lock:
+                held += 1
+                most = max(most, held)
+            time.sleep(0.01)
+            with lock:
+                held -= 1
+
+    def together() -> int:
+        nonlocal most
+        most = 0
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(use, range(8)))
+        return most
+
+    assert together() > 1
+    monkeypatch.setattr(images, "_LARGE", len(data) - 1)  # by its bytes
+    assert together() == 1
+    monkeypatch.setattr(images, "_LARGE", len(data) + 1)  # by its pixels
+    assert together() == 1
+
+
+def test_turning_and_converting_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    flat, turned = (saved(Image.new("RGB", (1_000, 1_000)), "PNG", exif=e) for e in (None, exif))
+    clear = saved(Image.new("RGBA", (1_000, 1_000)), "PNG")
+    monkeypatch.setattr(images, "MAX_IMAGE_MEMORY", 7_000_000)
+    assert decode(flat).size == (1_000, 1_000)
+    for data in (turned, clear):
+        with pytest.raises(LimitExceeded, match="bytes of memory"):
+            decode(data)
+
+
+@pytest.mark.parametrize(("at_once", "passes"), [(3, 1), (1, 2)])
+def test_components_that_come_one_by_one_count_as_passes(at_once: int, passes: int) -> None:
+    frame = picture_files.segment(0xC0, b"\x08\0\x08\0\x08\x03" + bytes(9))
+    scan = picture_files.segment(0xDA, bytes([at_once]) + bytes(2 * at_once + 3))
+    assert check_parts(b"\xff\xd8" + frame + scan + b"\xff\xd9", "JPEG", "x") == passes
+
+
+@pytest.mark.parametrize(
+    "exif",
+    [
+        b"Exif\0\0" + picture_files.exif_bomb(10_000, 900),
+        b"II*\0\x08\0\0\0" + struct.pack("<HHHII", 1, 0x0112, 3, 2, 6),
+        b"II*\0\x08\0\0\0" + struct.pack("<HHHII", 1, 0x0112, 7, 1, 6),
+        b"II*\0\xff\xff\xff\xff",
+        b"MM\0*\0\0\0\x08\xff\xff",
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+def test_odd_exif_means_no_rotation(exif: bytes) -> None:
+    assert decode(saved(scene(), "PNG", exif=exif)).size == (60, 40)

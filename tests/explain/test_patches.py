@@ -94,3 +94,9 @@ def test_large_pictures_are_shrunk_and_written_as_png() -> None:
     assert patches.load(np.zeros((10, 20, 3), np.uint8)).size == (20, 10)
     data = patches.png(image)
     assert Image.open(io.BytesIO(data)).format == "PNG"
+
+
+@pytest.mark.parametrize("size", [(1, 1024), (1024, 1), (3, 900)])
+def test_a_cut_out_of_a_sliver_stays_small(size: tuple[int, int]) -> None:
+    part = patches.crop_patch(Image.new("RGB", size), (1, 1), (0, 0))
+    assert max(part.size) <= 1024

@@ -7,6 +7,7 @@ So `zipfian --help` is fast and needs no numba. A command module has two functio
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Sequence
 
 from zipfian._version import __version__
+from zipfian.cli._terminal import STANDARD_OUTPUT, guarded
 from zipfian.errors import ZipfianError
 
 EXIT_OK = 0
@@ -42,6 +44,10 @@ COMMANDS: dict[str, str] = {
 """Name and one-line help of each subcommand; the module of the same name does the work."""
 
 
+WRITTEN = ("into", "out", "path")
+"""Arguments that name what a command writes, in the order in which they are looked at when a disk is full."""
+
+
 def build_parser(wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The whole parser; only commands named in `wanted` have their modules imported and arguments declared."""
     parser = argparse.ArgumentParser(
@@ -62,14 +68,18 @@ def build_parser(wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; errors become one line on standard error."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to stop
+    with guarded():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(arguments: Sequence[str]) -> int:
     try:
         args = build_parser(arguments).parse_args(arguments)
     except SystemExit as stop:  # argparse has printed help, the version or a usage message
         return stop.code if isinstance(stop.code, int) else EXIT_USAGE
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to stop
     try:
         code: int = args.run(args)
         sys.stdout.flush()
@@ -77,16 +87,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("interrupted")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader (`| head`) went away. Point standard output elsewhere, or Python complains again while exiting.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader (`| head`) went away
+        _silence()
         return EXIT_ERROR
     except ZipfianError as error:
         _complain(str(error))
     except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        _complain(f"{where}{error.strerror or error}")
+        if error.filename == STANDARD_OUTPUT:
+            _silence()
+        _complain(_described(error, args))
     return EXIT_ERROR
+
+
+def _described(error: OSError, args: argparse.Namespace) -> str:
+    """The system's words with the path they are about; for a full disk also what to do."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    where = error.filename
+    if where is None and full:
+        where = next((found for name in WRITTEN if (found := getattr(args, name, None)) is not None), None)
+    said = f"{error.strerror or error}" if where is None else f"{os.fsdecode(where)}: {error.strerror or error}"
+    advice = "free some space there and run the same command again; what was committed before is safe"
+    return f"{said}: {advice}" if full else said
+
+
+def _silence() -> None:
+    """Point standard output elsewhere, or Python complains again while exiting."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> None:

@@ -35,6 +35,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text-field", metavar="NAME", help="field that holds the text (text, then caption)")
     parser.add_argument("--image-field", metavar="NAME", help="field that holds the path of the picture (image)")
     parser.add_argument(
+        "--follow-links", action="store_true", help="follow symbolic links in a folder, which may lead out of it"
+    )
+    parser.add_argument(
         "--on-bad",
         choices=("fail", "skip"),
         default="fail",

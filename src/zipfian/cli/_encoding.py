@@ -141,7 +141,7 @@ def _known(legs: Sequence[Leg], encoder: Any, sample: Sequence[str]) -> float:
     for item in sample:
         try:
             content = content_hash(item, encoder.kind)
-        except OSError:
+        except (OSError, ZipfianError):
             continue
         found += all(cache.get(f"{encoder.fingerprint}\n{form}", content) is not None for form in forms)
     return found / len(sample) if sample else 0.0

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 import shutil
 import sys
 import time
@@ -20,15 +19,14 @@ from contextlib import contextmanager
 from datetime import date
 from typing import Any, TextIO, TypeVar
 
+from zipfian.cli._terminal import BOLD, DIM, MATCH, YELLOW, escaped, is_terminal, printable, unguarded
+
 T = TypeVar("T")
 
-BOLD = "1"
-DIM = "2"
-YELLOW = "33"
-MATCH = "1;33"
-
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, line separators, writing direction overrides and halves of characters."""
+__all__ = [
+    "BOLD", "DIM", "MATCH", "YELLOW", "Progress", "human_bytes", "human_seconds", "is_terminal", "note", "paint",
+    "plain", "print_json", "printable", "table", "wants_colour", "warnings_as_notes", "width",
+]  # fmt: skip
 
 PROGRESS_DELAY_S = 2.0
 """A job that is done sooner shows no bar."""
@@ -36,14 +34,6 @@ PROGRESS_EVERY_S = 0.1
 RATE_WINDOW_S = 30.0
 """The rate is that of the last half minute: what was skipped quickly at first says nothing about the rest."""
 BAR_CELLS = 24
-
-
-def is_terminal(stream: TextIO) -> bool:
-    """Whether a person is looking at this stream."""
-    try:
-        return stream.isatty()
-    except ValueError:  # already closed
-        return False
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -96,8 +86,8 @@ def plain(value: object) -> Any:
 
 
 def print_json(value: object) -> None:
-    """One JSON document on standard output."""
-    print(json.dumps(plain(value), ensure_ascii=False, indent=2))
+    """One JSON document on standard output; what could steer a terminal is escaped, the value is the same."""
+    print(escaped(json.dumps(plain(value), ensure_ascii=False, indent=2)))
 
 
 def note(message: str) -> None:
@@ -119,13 +109,6 @@ def warnings_as_notes() -> Iterator[None]:
         warnings.simplefilter("always", RuntimeWarning)
         warnings.showwarning = say
         yield
-
-
-def printable(text: str, keep: str = "") -> str:
-    """`text` without control characters: a document must not be able to steer the terminal it is shown on."""
-    if text.isprintable():
-        return text
-    return _STEERING.sub(lambda found: found[0] if found[0] in keep else "\ufffd", text)
 
 
 def human_bytes(n: float) -> str:
@@ -162,7 +145,7 @@ class Progress:
         self.label = label
         self.total = total
         self.done = 0
-        self._stream = sys.stderr if stream is None else stream
+        self._stream = unguarded(sys.stderr) if stream is None else stream
         self._clock = clock
         self._start = clock()
         self._next = self._start + PROGRESS_DELAY_S if is_terminal(self._stream) else float("inf")

@@ -6,13 +6,16 @@ Nothing is dropped silently.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from zipfian.cli._output import note
 from zipfian.cli._read_folder import Found, find, read_folder, read_picture, read_text
+from zipfian.cli._read_lines import numbered_lines
 from zipfian.cli._read_records import Fields, read_records
 from zipfian.cli._read_types import (
     JSONL_SUFFIXES,
@@ -30,7 +33,7 @@ SAMPLE_TEXTS = 100
 SAMPLE_CHARS = 4_000
 """Text files opened to judge how long the texts of a folder are, and what is kept of each."""
 
-__all__ = ["Bad", "Document", "Source", "Survey", "open_source", "read"]
+__all__ = ["Bad", "Document", "Source", "Survey", "open_source", "read", "source_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +110,22 @@ class Source:
         """Records of a long file, where counting lines tells."""
         if self.path.suffix.lower() not in JSONL_SUFFIXES:
             return None
-        with self.path.open("rb") as lines:
-            return sum(1 for line in lines if line.strip())
+        return sum(1 for _, line in numbered_lines(self.path) if line is None or line.strip())
 
 
 def open_source(
-    path: Path, *, id_field: str | None = None, text_field: str | None = None, image_field: str | None = None
-) -> Source:
+    path: Path, *, id_field: str | None = None, text_field: str | None = None, image_field: str | None = None,
+    follow_links: bool = False,
+) -> Source:  # fmt: skip
     """A folder, a file of records or a single file; an error at once where it is not there or of no known kind.
 
     The fields apply to records. Without `id_field`, `id` and `_id` are tried, then the path of the picture, then
-    file:line; without `text_field`, `text` and `caption`; the picture is in `image`.
+    file:line; without `text_field`, `text` and `caption`; the picture is in `image`. Links in a folder are
+    followed only with `follow_links`.
     """
     fields = Fields(id_field, text_field, image_field)
     if path.is_dir():
-        return Source(path, fields, find(path))
+        return Source(path, fields, find(path, follow_links=follow_links))
     if not path.exists():
         raise IndexNotFound(f"{path}: no such file or folder")
     known = TEXT_SUFFIXES | RECORD_SUFFIXES | PICTURE_SUFFIXES
@@ -130,6 +134,17 @@ def open_source(
             f"{path}: not a kind of file that can be read; give a folder or one of {', '.join(sorted(known))}"
         )
     return Source(path, fields)
+
+
+def source_of(args: argparse.Namespace) -> Source:
+    """The source that a command was given; links that are not followed are counted aloud."""
+    source = open_source(
+        args.source, id_field=args.id_field, text_field=args.text_field, image_field=args.image_field,
+        follow_links=args.follow_links,
+    )  # fmt: skip
+    if source.found is not None and source.found.links:
+        note(f"links that were not followed in {args.source}: {source.found.links:,}; --follow-links follows them")
+    return source
 
 
 def read(path: Path, *, id_field: str | None = None, text_field: str | None = None) -> Iterator[Document | Bad]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zipfian import limits
 from zipfian.cli._html import html_to_text
+from zipfian.cli._read_lines import problem_of
 from zipfian.cli._read_types import (
     IMAGE_FIELD,
     TEXT_SUFFIXES,
@@ -19,7 +19,9 @@ from zipfian.cli._read_types import (
     is_picture,
     suffix_of,
 )
-from zipfian.limits import MAX_IMAGE_BYTES, MAX_TEXT_CHARS
+from zipfian.encode.regular import look, read_regular
+from zipfian.errors import LimitExceeded
+from zipfian.limits import MAX_IMAGE_BYTES, MAX_READ_BYTES, MAX_TEXT_CHARS
 
 SIDECAR = ".txt"
 """`photo.jpg.txt` or `photo.txt` beside `photo.jpg` holds its caption and is no document of its own."""
@@ -35,15 +37,48 @@ class Found:
     """Picture to the text file beside it."""
     others: Counter[str] = field(default_factory=Counter)
     """Files of no kind that is read, by the end of their names."""
+    links: int = 0
+    """Symbolic links that were not followed."""
+    bad: list[Bad] = field(default_factory=list)
+    """Folders that could not be listed."""
 
 
-def find(folder: Path) -> Found:
-    """Everything under a folder, in order; hidden entries are left out and links to folders not followed."""
+def find(folder: Path, *, follow_links: bool = False) -> Found:
+    """Everything under a folder, in order; hidden entries are left out.
+
+    Links lead out of the folder, or round in circles. They are counted; with `follow_links` they are followed, and each
+    folder is entered once however many links lead to it.
+    """
     found = Found()
-    for base, folders, names in os.walk(folder, onerror=_raise):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
-        shown = sorted(name for name in names if not name.startswith("."))
+    entered = {_identity(folder)}
+
+    def listing_failed(error: OSError) -> None:
+        if error.filename is None or Path(error.filename) == folder:
+            raise error
+        found.bad.append(Bad(str(error.filename), f"the folder cannot be listed ({error.strerror})"))
+
+    def wanted(base: str, name: str) -> bool:
+        if name.startswith("."):
+            return False
+        if not follow_links and os.path.islink(os.path.join(base, name)):
+            found.links += 1
+            return False
+        return True
+
+    def first_time(base: str, name: str) -> bool:
+        identity = _identity(Path(base, name))
+        if identity in entered:
+            return False
+        entered.add(identity)
+        return True
+
+    for base, folders, names in os.walk(folder, onerror=listing_failed, followlinks=follow_links):
+        folders[:] = sorted(n for n in folders if n != "__pycache__" and wanted(base, n))
+        if follow_links:
+            folders[:] = [name for name in folders if first_time(base, name)]
+        shown = sorted(name for name in names if wanted(base, name))
         sidecars = _sidecars(shown)
+        captions = set(sidecars.values())
         for name in shown:
             path = Path(base, name)
             if is_picture(name):
@@ -51,11 +86,19 @@ def find(folder: Path) -> Found:
                 if name in sidecars:
                     found.captions[path] = Path(base, sidecars[name])
             elif suffix_of(name) in TEXT_SUFFIXES:
-                if name not in sidecars.values():
+                if name not in captions:
                     found.texts.append(path)
             else:
                 found.others[suffix_of(name) or name] += 1
     return found
+
+
+def _identity(folder: Path) -> tuple[int, int] | str:
+    try:
+        there = folder.stat()
+    except OSError:
+        return str(folder)  # the walk says what is wrong with it
+    return there.st_dev, there.st_ino
 
 
 def _sidecars(names: list[str]) -> dict[str, str]:
@@ -71,12 +114,9 @@ def _sidecars(names: list[str]) -> dict[str, str]:
     return out
 
 
-def _raise(error: OSError) -> None:
-    raise error
-
-
 def read_folder(folder: Path, found: Found) -> Iterator[Document | Bad]:
-    """The documents of a folder, in the order of their names."""
+    """The documents of a folder, in the order of their names; before them what could not be listed."""
+    yield from found.bad
     pictures = set(found.pictures)
     for path in sorted([*found.texts, *found.pictures], key=lambda p: p.relative_to(folder).parts):
         doc_id = path.relative_to(folder).as_posix()
@@ -93,11 +133,12 @@ def read_text(path: Path, doc_id: str) -> Document | Bad:
         return text
     metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip(".")}
     if suffix_of(path.name) in {".html", ".htm"}:
-        title, text = html_to_text(text)
+        try:
+            title, text = html_to_text(text)
+        except LimitExceeded as error:
+            return Bad(str(path), str(error), doc_id)
         if title:
             metadata["title"] = title
-    if len(text) > MAX_TEXT_CHARS:
-        return Bad(str(path), f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
     return Document(doc_id, text.replace("\r\n", "\n"), metadata, str(path))
 
 
@@ -117,26 +158,19 @@ def read_picture(path: Path, doc_id: str, caption: Path | None = None) -> Docume
 def picture_problem(path: Path) -> str:
     """What can be said against a picture file without opening it; nothing: ''."""
     try:
-        size = path.stat().st_size
-        if not path.is_file():
-            return "not a regular file"
-    except OSError as error:
-        return error.strerror or str(error)
-    return f"{size:,} bytes, more than the limit of {MAX_IMAGE_BYTES:,}" if size > MAX_IMAGE_BYTES else ""
+        look(path, MAX_IMAGE_BYTES)
+    except (OSError, LimitExceeded) as error:
+        return problem_of(error, path)
+    return ""
 
 
 def _content(path: Path, doc_id: str) -> str | Bad:
     try:
-        size = path.stat().st_size
-        if not path.is_file():
-            return Bad(str(path), "not a regular file", doc_id)
-        if size > limits.MAX_READ_BYTES:
-            return Bad(str(path), f"{size:,} bytes, more than the limit of one text", doc_id)
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return Bad(str(path), f"not UTF-8 (byte {error.start:,})", doc_id)
-    except OSError as error:
-        return Bad(str(path), error.strerror or str(error), doc_id)
+        text = read_regular(path, MAX_READ_BYTES).decode("utf-8-sig")
+    except (OSError, LimitExceeded, UnicodeDecodeError) as error:
+        return Bad(str(path), problem_of(error, path), doc_id)
     if "\x00" in text:
         return Bad(str(path), "contains NUL characters, so it is not a text file", doc_id)
+    if len(text) > MAX_TEXT_CHARS:
+        return Bad(str(path), f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
     return text

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zipfian.cli._read_folder import picture_problem
+from zipfian.cli._read_lines import TOO_LONG, BoundedLines, numbered_lines
 from zipfian.cli._read_types import CSV_SUFFIXES, IMAGE_FIELD, JSONL_SUFFIXES, Bad, Document
-from zipfian.errors import InvalidInput, MissingExtra
-from zipfian.limits import MAX_TEXT_CHARS
+from zipfian.encode.regular import look, open_regular
+from zipfian.errors import InvalidInput, LimitExceeded, MissingExtra
+from zipfian.limits import MAX_FIELD_NAME_CHARS, MAX_METADATA_BYTES, MAX_METADATA_FIELDS, MAX_TEXT_CHARS
 
 TEXT_FIELDS = ("text", "caption", "captions")
 """Tried in this order where no field is named."""
 PARQUET_ROWS = 1_000
 """Rows in memory at once."""
+PARQUET_BYTES = 64 * 1024 * 1024
+"""Bytes of their values, unpacked."""
+COLUMNS_SHOWN = 20
+"""Names of columns in a message."""
+
+_JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+"""A string of JSON, or what begins like one and is not closed; possessive, so that it takes no time to be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,47 +61,58 @@ def read_records(path: Path, fields: Fields) -> Iterator[Document | Bad]:
 
 def _read_jsonl(path: Path, fields: Fields) -> Iterator[Document | Bad]:
     """One JSON object per line; a `metadata` object is taken as it is, other fields are added to it."""
-    with path.open("rb") as lines:
-        for number, raw in enumerate(lines, 1):
-            where = f"{path}:{number}"
-            if not raw.strip():
-                continue
-            try:
-                record = json.loads(raw.decode("utf-8-sig"))
-            except UnicodeDecodeError as error:
-                yield Bad(where, f"not UTF-8 (byte {error.start:,} of the line)")
-                continue
-            except (ValueError, RecursionError) as error:
-                yield Bad(where, f"not JSON ({error})")
-                continue
-            if not isinstance(record, dict):
-                yield Bad(where, f"a JSON object was expected, not {type(record).__name__}")
-                continue
-            inner = record.pop("metadata", None)
-            if inner is not None and not isinstance(inner, dict):
-                yield Bad(where, f"'metadata' must be an object, not {type(inner).__name__}")
-                continue
-            yield from_record({**(inner or {}), **record}, path, number, fields)
+    for number, raw in numbered_lines(path):
+        where = f"{path}:{number}"
+        record = _parsed(raw)
+        if isinstance(record, str):
+            yield Bad(where, record)
+        elif record is not None:
+            yield from_record(record, path, number, fields)
+
+
+def _parsed(raw: bytes | None) -> dict[str, Any] | str | None:
+    """The object of a line, what is wrong with it, or None for a blank line."""
+    if raw is None:
+        return TOO_LONG
+    if not raw.strip():
+        return None
+    if len(raw) > MAX_METADATA_BYTES and len(_JSON_STRING.sub(b"", raw)) > MAX_METADATA_BYTES:
+        return f"more than {MAX_METADATA_BYTES:,} bytes beside its texts: too many fields and values for one document"
+    try:
+        record = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return f"not UTF-8 (byte {error.start:,} of the line)"
+    except (ValueError, RecursionError) as error:
+        return f"not JSON ({error})"
+    if not isinstance(record, dict):
+        return f"a JSON object was expected, not {type(record).__name__}"
+    inner = record.pop("metadata", None)
+    if inner is not None and not isinstance(inner, dict):
+        return f"'metadata' must be an object, not {type(inner).__name__}"
+    return {**(inner or {}), **record}
 
 
 def _read_csv(path: Path, fields: Fields) -> Iterator[Document | Bad]:
     """A header line, then one document per row; every other column is metadata, as text."""
-    dialect = "excel-tab" if path.suffix.lower() == ".tsv" else "excel"
+    tabs = path.suffix.lower() == ".tsv"
     csv.field_size_limit(MAX_TEXT_CHARS)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines, dialect=dialect, restkey="", strict=True)
+        with io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+            lines = BoundedLines(file, "\t" if tabs else ",")
+            rows = csv.DictReader(lines, dialect="excel-tab" if tabs else "excel", restkey="", strict=True)
             columns = list(rows.fieldnames or [])
             check_columns(path, columns, fields)
+            lines.begin_row()
             for row in rows:
                 if "" in row or None in row.values():
-                    where = f"{path}:{rows.line_num}"
-                    yield Bad(where, f"{len(columns)} columns were expected, this row has more or fewer")
-                    continue
-                yield from_record(row, path, rows.line_num, fields)
-    except UnicodeDecodeError as error:
-        # The decoder works in blocks, so the row is not known, and nothing after it can be trusted.
-        yield Bad(str(path), f"not UTF-8 ({error.reason}); the rows from there on were not read")
+                    yield Bad(
+                        f"{path}:{rows.line_num}", f"{len(columns)} columns were expected, this row has more or fewer"
+                    )
+                else:
+                    yield from_record(row, path, rows.line_num, fields)
+                lines.begin_row()
+    except UnicodeError as error:
+        yield Bad(f"{path}:{rows.line_num + 1}", f"{error}; the rows from there on were not read")
     except csv.Error as error:
         yield Bad(f"{path}:{rows.line_num}", f"not CSV ({error}); the rows from there on were not read")
 
@@ -100,16 +122,43 @@ def _read_parquet(path: Path, fields: Fields) -> Iterator[Document | Bad]:
     parquet = _pyarrow()
     import pyarrow
 
+    look(path)
     try:
         with parquet.ParquetFile(path) as file:
             check_columns(path, list(file.schema_arrow.names), fields)
+            texts = [leaf.path for leaf in map(file.schema.column, range(len(file.schema))) if _is_bytes(leaf)]
+        # A value that thousands of rows share is kept once: unpacked, a file of kilobytes can take gigabytes.
+        with parquet.ParquetFile(path, read_dictionary=texts) as file:
             number = 0
             for batch in file.iter_batches(batch_size=PARQUET_ROWS):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield from_record(row, path, number, fields)
+                for part in _small_parts(batch):
+                    for row in part.to_pylist():
+                        number += 1
+                        yield from_record(row, path, number, fields)
     except pyarrow.ArrowException as error:
         yield Bad(str(path), f"not Parquet, or damaged ({error}); the rows from there on were not read")
+
+
+def _is_bytes(leaf: Any) -> bool:
+    return str(leaf.physical_type) == "BYTE_ARRAY"
+
+
+def _small_parts(batch: Any) -> Iterator[Any]:
+    """The rows of a batch in as many pieces as keep their unpacked values few: as a rule in one."""
+    longest = sum(_longest(column) for column in batch.columns)
+    rows = max(1, PARQUET_BYTES // max(1, longest))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+def _longest(column: Any) -> int:
+    """Bytes of the largest value that a column may have, in whatever it is nested."""
+    import pyarrow
+    import pyarrow.compute
+
+    if pyarrow.types.is_dictionary(column.type):
+        return int(pyarrow.compute.max(pyarrow.compute.binary_length(column.dictionary)).as_py() or 0)
+    return int(column.nbytes)
 
 
 def _pyarrow() -> Any:
@@ -121,10 +170,13 @@ def _pyarrow() -> Any:
 
 
 def check_columns(path: Path, columns: list[str], fields: Fields) -> None:
-    """A table that has no column to search is refused at once."""
+    """A table that has no column to search, or more than a collection has fields, is refused at once."""
+    if len(columns) > MAX_METADATA_FIELDS:
+        raise LimitExceeded(f"{path}: {len(columns):,} columns, more than the {MAX_METADATA_FIELDS:,} of a collection")
     if any(name in columns for name in (*fields.texts, fields.picture)):
         return
-    found = ", ".join(columns) or "nothing"
+    more = f" and {len(columns) - COLUMNS_SHOWN:,} more" if len(columns) > COLUMNS_SHOWN else ""
+    found = ", ".join(name[:MAX_FIELD_NAME_CHARS] for name in columns[:COLUMNS_SHOWN]) + more or "nothing"
     wanted = " or ".join(map(repr, (*fields.texts, fields.picture)))
     raise InvalidInput(f"{path}: no column {wanted} (found: {found}); name one with --text-field or --image-field")
 

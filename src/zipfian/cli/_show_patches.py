@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from zipfian.encode.folder import replacing
 from zipfian.errors import InvalidInput
+from zipfian.limits import MAX_DRAWN_SIDE
 from zipfian.types import Explanation
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _sheet(panels: list[Image.Image], terms: list[Shown], colours: tuple[str, ..
     from PIL import Image, ImageDraw, ImageFont
 
     height = max(panel.height for panel in panels)
-    panels = [p.resize((max(1, round(p.width * height / p.height)), height)) for p in panels]
+    panels = [_as_high(panel, height) for panel in panels]
     across = sum(p.width for p in panels) + GAP * (len(panels) - 1)
     sheet = Image.new("RGB", (max(across, 480), height + GAP + LINE * len(terms)), "white")
     left = 0
@@ -112,3 +113,16 @@ def _sheet(panels: list[Image.Image], terms: list[Shown], colours: tuple[str, ..
         draw.rectangle((4, top + 3, 18, top + 17), fill=colours[number % len(colours)])
         draw.text((26, top + 2), f"{shown.value:.3f}  {shown.label}"[:LABEL_CHARS], fill="black", font=font)
     return sheet
+
+
+def _as_high(panel: Image.Image, height: int) -> Image.Image:
+    """Enlarged to a height; one that would become wider than a drawing may be stays lower, on white."""
+    from PIL import Image
+
+    factor = min(height / panel.height, max(1.0, MAX_DRAWN_SIDE / panel.width))
+    sized = panel.resize((max(1, round(panel.width * factor)), max(1, round(panel.height * factor))))
+    if sized.height == height:
+        return sized
+    out = Image.new("RGB", (sized.width, height), "white")
+    out.paste(sized)
+    return out

@@ -8,16 +8,15 @@ after a kill, the same command goes on where it was, and what was encoded since 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._read_types import Bad, Document
-from zipfian.encode.folder import sha256
-from zipfian.errors import InvalidInput
+from zipfian.encode.regular import look, sha256_of
+from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection
@@ -162,9 +161,9 @@ class Sync:
             item, id=self.policy.prefix + item.id, metadata={**item.metadata, SOURCE_FIELD: self.policy.source}
         )
         if document.id in self._seen:
-            raise InvalidInput(
-                f"{item.where}: the id {document.id!r} appears twice in this source; name another field with --id-field"
-            )
+            problem = f"the id {document.id!r} appears twice in this source; name another field with --id-field"
+            self._on_bad(Bad(item.where, problem))
+            return None
         if not (document.text or "").strip():
             if document.image is None:
                 self.summary.empty += 1
@@ -172,24 +171,32 @@ class Sync:
             if not self.policy.pictures:
                 self.summary.uncaptioned += 1
                 return None
+        try:
+            old = self.collection.get(document.id)
+        except (InvalidInput, LimitExceeded) as problem:  # an id that no document can have
+            self._on_bad(Bad(item.where, str(problem)))
+            return None
         self._seen.add(document.id)
-        old = self.collection.get(document.id)
         if old is None:
             return document, True
-        self._check_owner(document, old)
+        if against := self._owned(document, old):
+            self._on_bad(Bad(item.where, against))
+            return None
         if self._same(document, old):
             self.summary.unchanged += 1
             return None
         return document, False
 
-    def _check_owner(self, new: Document, old: Stored) -> None:
+    def _owned(self, new: Document, old: Stored) -> str:
+        """What speaks against replacing a document: it is somebody else's; nothing: ''."""
         owner = old.metadata.get(SOURCE_FIELD)
-        if owner != self.policy.source and not self.policy.take_over:
-            whose = f"from {owner}" if owner else "and was not put there by this command"
-            raise InvalidInput(
-                f"{new.where}: the id {new.id!r} is already in the collection {whose}; "
-                "give this source ids of its own with --prefix, or replace such documents with --take-over"
-            )
+        if owner == self.policy.source or self.policy.take_over:
+            return ""
+        whose = f"from {owner}" if owner else "and was not put there by this command"
+        return (
+            f"the id {new.id!r} is already in the collection {whose}; "
+            "give this source ids of its own with --prefix, or replace such documents with --take-over"
+        )
 
     def _same(self, new: Document, old: Stored) -> bool:
         kept = {key: value for key, value in old.metadata.items() if key not in STAMP_FIELDS}
@@ -264,24 +271,24 @@ def _stamp(document: Document) -> dict[str, Any]:
     if document.image is None:
         return {}
     try:
-        found = os.stat(document.image)
+        found = look(document.image, MAX_IMAGE_BYTES)
         return {
             SIZE_FIELD: found.st_size,
             TIME_FIELD: found.st_mtime_ns,
-            HASH_FIELD: sha256(Path(document.image)),
+            HASH_FIELD: sha256_of(document.image, MAX_IMAGE_BYTES),
         }
-    except OSError:
+    except (OSError, LimitExceeded):
         return {}
 
 
 def _same_picture(path: str, known: dict[str, Any]) -> bool:
     """By size and time; a file that was only copied or touched is recognised by its content."""
     try:
-        found = os.stat(path)
+        found = look(path, MAX_IMAGE_BYTES)
         if found.st_size != known.get(SIZE_FIELD):
             return False
-        return found.st_mtime_ns == known.get(TIME_FIELD) or sha256(Path(path)) == known.get(HASH_FIELD)
-    except OSError:
+        return found.st_mtime_ns == known.get(TIME_FIELD) or sha256_of(path, MAX_IMAGE_BYTES) == known.get(HASH_FIELD)
+    except (OSError, LimitExceeded):
         return False
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zipfian.cli._read import Bad, read
+from zipfian.cli._read_lines import TOO_LONG, numbered_lines
+from zipfian.encode.regular import sha256_of
 from zipfian.errors import InvalidInput
-from zipfian.limits import MAX_TEXT_CHARS
+from zipfian.limits import MAX_IMAGE_BYTES, MAX_TEXT_CHARS
 
 SAMPLE = 200
 """Items whose tokens are counted to judge all of them."""
@@ -74,22 +76,23 @@ class Data:
     def _lines(self, skipped: Skipped) -> Iterator[Item]:
         if self.kind != "text" or not self.path.is_file():
             raise InvalidInput(f"--lines reads a text on each line of a file; {self.path} is not one")
-        with self.path.open("rb") as lines:
-            for number, raw in enumerate(lines, 1):
-                where = f"{self.path}:{number}"
-                try:
-                    text = raw.decode("utf-8-sig").strip()
-                except UnicodeDecodeError as error:
-                    skipped(where, f"not UTF-8 (byte {error.start:,} of the line)")
-                    continue
-                if len(text) > MAX_TEXT_CHARS:
-                    skipped(where, f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}")
-                elif text:
-                    yield where, text
+        for number, raw in numbered_lines(self.path):
+            where = f"{self.path}:{number}"
+            if raw is None:
+                skipped(where, TOO_LONG)
+                continue
+            try:
+                text = raw.decode("utf-8-sig").strip()
+            except UnicodeDecodeError as error:
+                skipped(where, f"not UTF-8 (byte {error.start:,} of the line)")
+                continue
+            if len(text) > MAX_TEXT_CHARS:
+                skipped(where, f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}")
+            elif text:
+                yield where, text
 
 
 def _content(item: Any, kind: str) -> bytes:
     if kind == "text":
         return str(item).encode(errors="surrogatepass")
-    with open(item, "rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+    return bytes.fromhex(sha256_of(item, MAX_IMAGE_BYTES))

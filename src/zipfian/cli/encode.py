@@ -22,7 +22,7 @@ from zipfian.cli._output import (
     printable,
     warnings_as_notes,
 )
-from zipfian.cli._read import Bad, Document, Source, open_source
+from zipfian.cli._read import Bad, Document, Source, source_of
 from zipfian.errors import IndexLocked, InvalidInput
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.index._lock import FileLock
 
     start = time.perf_counter()
-    source = open_source(args.source, id_field=args.id_field, text_field=args.text_field, image_field=args.image_field)
+    source = source_of(args)
     legs = _chosen(args, source)
     forms = _forms(legs)
     if not forms:

@@ -14,6 +14,7 @@ from typing import Any
 
 from zipfian.cli._arguments import positive
 from zipfian.cli._output import Progress, note, print_json, printable
+from zipfian.cli._terminal import escaped
 
 EXAMPLES = """examples:
   zipfian export surrogate notes.zf --leg words --out notes.txt
@@ -71,9 +72,9 @@ def _surrogate(args: argparse.Namespace, snapshot: Any, settings: Any) -> int:
     total = sum(segment.n_live for segment in snapshot.segments)
     with args.out.open("w", encoding="utf-8") if args.out else nullcontext(sys.stdout) as out:
         for doc_id, text in Progress("exporting", total).over(lines):
-            # an id with a tab or a line break would be read as something else
+            # an id with a tab or a line break would be read as something else, and one with an escape be obeyed
             shown = doc_id.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-            out.write(f"{text}\n" if args.no_ids else f"{shown}\t{text}\n")
+            out.write(f"{escaped(text)}\n" if args.no_ids else f"{escaped(shown)}\t{escaped(text)}\n")
     return 0
 
 

@@ -12,7 +12,7 @@ from zipfian.cli import _encoding, _legs, _shards
 from zipfian.cli._arguments import add_reading, positive
 from zipfian.cli._collection import collection_class, opened
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
-from zipfian.cli._read import Bad, Source, Survey, open_source
+from zipfian.cli._read import Bad, Source, Survey, source_of
 from zipfian.cli._read_types import PICTURE_SUFFIXES, TEXT_SUFFIXES
 from zipfian.cli._sync import Policy, Sync
 from zipfian.errors import IndexNotFound, InvalidInput
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 def follow(args: argparse.Namespace) -> dict[str, Any]:
     """Make the collection follow the source; what was done."""
-    source = open_source(args.source, id_field=args.id_field, text_field=args.text_field, image_field=args.image_field)
+    source = source_of(args)
     survey = source.survey()
     if survey.items == 0:
         raise InvalidInput(_nothing(args.source, survey))

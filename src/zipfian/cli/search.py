@@ -14,7 +14,9 @@ from zipfian.cli._collection import opened
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json
 from zipfian.cli._show import picture_of, print_hit, visual_tree
 from zipfian.cli._snippet import matches_of
+from zipfian.encode.regular import look
 from zipfian.errors import InvalidInput
+from zipfian.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection, Hit, Results
@@ -88,8 +90,7 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
     if args.query is None and args.image is None:
         raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
     if args.image is not None:
-        if not args.image.is_file():
-            raise FileNotFoundError(2, "no such picture", str(args.image))
+        look(args.image, MAX_IMAGE_BYTES)
         options["image"] = os.path.abspath(args.image)
     legs = collection.legs
     if args.leg is not None and args.leg not in legs:

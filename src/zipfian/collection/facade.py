@@ -192,7 +192,7 @@ class Collection:
         A document is a mapping with `id` (string) and any of `text`, `image` (a path, the bytes of a file or pixels),
         `terms` ({leg: Terms}), `vector`, `metadata`. Any iterable will do: memory stays bounded. `existing` says what
         happens to ids already there; with 'skip', a run that was interrupted can simply be repeated. `progress` is
-        called with the number taken so far. A document that cannot be encoded, such as a damaged picture, is an error
+        called with the number taken so far. A document that cannot be taken, such as a damaged picture, is an error
         that names it; with `skipped`, that is called with its id and the error instead, and the rest goes on.
         """
         with self._lock:

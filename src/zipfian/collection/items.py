@@ -66,6 +66,12 @@ def check_id(value: Any) -> str:
     return value
 
 
+def given_id(raw: Any) -> str | None:
+    """The id of a document that was refused, to name it by; None where it has none."""
+    doc_id = raw.get("id") if isinstance(raw, Mapping) else None
+    return doc_id if isinstance(doc_id, str) else None
+
+
 def check_item(
     raw: Any, settings: Settings, fields: Mapping[str, FieldType], dims: Mapping[str, int]
 ) -> tuple[Item, Mapping[str, FieldType]]:

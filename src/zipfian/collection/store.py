@@ -10,7 +10,7 @@ import numpy as np
 from zipfian.collection.adding import Adding
 from zipfian.collection.batch import make_batch
 from zipfian.collection.encoding import Encoding, Problem
-from zipfian.collection.items import Item, check_id, check_item, terms_item
+from zipfian.collection.items import Item, check_id, check_item, given_id, terms_item
 from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
 from zipfian.collection.transforms import finder, keep
@@ -73,7 +73,7 @@ class Store:
     ) -> int:  # fmt: skip
         """Take documents in; returns how many. Those before a bad one are kept, and the error names it.
 
-        With `skipped`, a document that cannot be encoded is handed there instead, and the others go on.
+        With `skipped`, a document that cannot be taken is handed there instead, and the others go on.
         """
         if existing not in ("error", "skip", "replace"):
             raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {existing!r}")
@@ -85,7 +85,13 @@ class Store:
         chunk = _Chunk(self.settings.fields, self._dims)
         try:
             for raw in items:
-                chunk.add(raw, self.settings)
+                try:
+                    chunk.add(raw, self.settings)
+                except (InvalidInput, LimitExceeded) as problem:
+                    if skipped is None or (doc_id := given_id(raw)) is None:
+                        raise
+                    skipped(doc_id, problem)
+                    continue
                 if len(chunk.items) >= _LOOKUP or self._nbytes + chunk.nbytes > self.memory_bytes:
                     full, chunk = chunk, _Chunk({}, {})
                     taken += self._keep(full.items, existing, skipped)

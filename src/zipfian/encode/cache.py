@@ -21,7 +21,9 @@ import numpy as np
 from zipfian.encode import folder
 from zipfian.encode._entry import Array, Damaged, pack, unpack
 from zipfian.encode.images import ImageSource
+from zipfian.encode.regular import blocks
 from zipfian.errors import InvalidInput
+from zipfian.limits import MAX_IMAGE_BYTES
 
 DEFAULT_MAX_BYTES = 4 * 1024**3
 KEPT_AFTER_EVICTION = 0.9
@@ -31,7 +33,6 @@ ENTRY_BYTES = 160
 """About what names and checksum take in each entry; for estimates."""
 
 _SUFFIX = ".enc"
-_BLOCK = 1 << 20
 
 
 def content_hash(item: str | ImageSource, kind: str) -> str:
@@ -47,9 +48,8 @@ def content_hash(item: str | ImageSource, kind: str) -> str:
         known.update(f"{item.shape}{item.dtype.str}".encode())
         known.update(np.ascontiguousarray(item).data)
     else:
-        with Path(item).open("rb") as file:
-            while block := file.read(_BLOCK):
-                known.update(block)
+        for block in blocks(item, MAX_IMAGE_BYTES):
+            known.update(block)
     return known.hexdigest()
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from zipfian.encode import base, converted, models
 from zipfian.encode.efficientnet import CELL, CHANNELS, LITE2_CHANNELS, cell_of, efficientnet_graph
-from zipfian.encode.images import ImageSource, Pixels, decode
+from zipfian.encode.images import ImageSource, Pixels, decoded
 from zipfian.encode.session import Session, checked_threads, side_by_side
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.types import Encoded, FloatArray, IntArray
@@ -164,7 +164,8 @@ class ImageEncoder:
 
     def pixels(self, item: ImageSource) -> Pixels:
         """What the network sees of a whole picture: (size, size, 3), for showing patches."""
-        return self._resized(decode(item, reduce_to=2 * self.size), WHOLE)
+        with decoded(item, reduce_to=2 * self.size) as image:
+            return self._resized(image, WHOLE)
 
     def _resized(self, image: Image.Image, tile: Tile) -> Pixels:
         """A part of what `fit` shows, as a square."""
@@ -207,8 +208,10 @@ class ImageEncoder:
 
     def _encode(self, session: Session, item: ImageSource) -> Encoded:
         smallest = min((min(tile[2:]) for tile in self._tiles), default=1.0)
-        image = decode(item, reduce_to=round(2 * self.size / smallest))
-        views = [self._view(session, image, tile) for tile in (WHOLE, *self._tiles)]
+        tiles = (WHOLE, *self._tiles)
+        with decoded(item, reduce_to=round(2 * self.size / smallest)) as image:
+            seen = [self._resized(image, tile) for tile in tiles]
+        views = [self._view(session, pixels, tile) for pixels, tile in zip(seen, tiles, strict=True)]
         vectors, places, pooled = (np.concatenate(arrays) for arrays in zip(*views, strict=True))
         if self._tiles:
             total = pooled.sum(axis=0)
@@ -217,11 +220,11 @@ class ImageEncoder:
         return Encoded(vectors, places, pieces, pooled[0].astype(np.float32), self.grid)
 
     def _view(
-        self, session: Session, image: Image.Image, tile: Tile
+        self, session: Session, pixels: Pixels, tile: Tile
     ) -> tuple[FloatArray, IntArray, npt.NDArray[np.float64]]:
         """Patches of one tile, where they are in the grid of the whole picture, and a row with their mean, length 1."""
         wanted = ["patches"] if self.block is None else ["patches", "early"]
-        maps = session.run(wanted, {"pixels": self._resized(image, tile)[None]})
+        maps = session.run(wanted, {"pixels": pixels[None]})
         total = maps[0][0].sum(axis=0, dtype=np.float64)
         length = float(np.linalg.norm(total))
         if not (np.isfinite(length) and length > 0):

@@ -129,7 +129,7 @@ def crop_patch(
     part = marked.crop((left, top, max(right, left + 1), max(bottom, top + 1)))
     shorter = min(part.size)
     if shorter < CROP_SIDE:
-        factor = CROP_SIDE / shorter
+        factor = min(CROP_SIDE / shorter, max(1.0, limits.MAX_DRAWN_SIDE / max(part.size)))
         part = part.resize((max(1, round(part.width * factor)), max(1, round(part.height * factor))))
     return part
 

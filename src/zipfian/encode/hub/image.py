@@ -18,7 +18,7 @@ from zipfian.encode.hub._settings import array, from_one, model_of
 from zipfian.encode.hub._windows import unit
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.pictures import ImageTower, Prepared, image_tower
-from zipfian.encode.images import ImageSource, Pixels, decode
+from zipfian.encode.images import ImageSource, Pixels, decoded
 from zipfian.encode.layers import LayerChoice, checked_layers
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.types import Encoded
@@ -122,7 +122,7 @@ class HubImageEncoder:
 
     def pixels(self, item: ImageSource) -> Pixels:
         """What the network sees of a picture, for showing patches."""
-        return self._tower.pixels(self._tower.prepare(decode(item)))
+        return self._tower.pixels(_prepared(self._tower, item))
 
     def _run(self, items: Sequence[ImageSource], progress: base.Progress | None, *, fatal: bool) -> list[base.Outcome]:
         if isinstance(items, str | bytes | Path | np.ndarray):
@@ -131,7 +131,7 @@ class HubImageEncoder:
         waiting: dict[tuple[int, ...], list[tuple[int, Prepared]]] = {}
         for index, item in enumerate(items):
             try:
-                prepared = self._tower.prepare(decode(item))
+                prepared = _prepared(self._tower, item)
             except (ZipfianError, OSError) as error:
                 if fatal:
                     raise
@@ -167,9 +167,14 @@ class HubImageEncoder:
             results[index] = Encoded(vectors, places, pieces, unit(pooled[row].astype(np.float64)), prepared.grid)
 
 
+def _prepared(tower: ImageTower, item: ImageSource) -> Prepared:
+    with decoded(item) as image:
+        return tower.prepare(image)
+
+
 def _patches(tower: ImageTower, item: ImageSource) -> int:
     try:
-        rows, columns = tower.prepare(decode(item)).grid
+        rows, columns = _prepared(tower, item).grid
     except (ZipfianError, OSError):
         return 0
     return rows * columns

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from zipfian.collection.encoding import Encoding
-from zipfian.collection.items import Item, check_item
+from zipfian.collection.items import Item, check_item, given_id
 from zipfian.collection.settings import Settings
 from zipfian.collection.store import Existing, Skipped
 from zipfian.encode.cache import EncodingCache
@@ -16,7 +16,7 @@ from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.documents import Action, Loss, Writer
 from zipfian.engines.opensearch.mapping import Layout
-from zipfian.errors import DocumentsRejected, InvalidInput
+from zipfian.errors import DocumentsRejected, InvalidInput, LimitExceeded
 from zipfian.index.metadata import FieldType, check_metadata, merge_field_types
 
 LOOKUP = 512
@@ -72,7 +72,13 @@ class Writing:
                 chunk: list[Item] = []
                 try:
                     for raw in items:
-                        item, fields = check_item(raw, self.settings, self.settings.fields, self.dims)
+                        try:
+                            item, fields = check_item(raw, self.settings, self.settings.fields, self.dims)
+                        except (InvalidInput, LimitExceeded) as problem:
+                            if skipped is None or (doc_id := given_id(raw)) is None:
+                                raise
+                            skipped(doc_id, problem)
+                            continue
                         self.settings = self.settings.with_fields(fields)
                         self.dims.update((name, len(vector)) for name, vector in item.vectors.items())
                         chunk.append(item)
