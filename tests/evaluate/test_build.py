@@ -7,9 +7,9 @@ import pytest
 from tests.evaluate.conftest import write_beir
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.build import built, fingerprint, grouped
+from zipfian.evaluate.compare import Options, compare, default_measures
 from zipfian.evaluate.cost import Touched, cost_of, summed
 from zipfian.evaluate.datasets import load_beir
-from zipfian.evaluate.lab import Options, compare, default_measures
 from zipfian.evaluate.methods import METHODS, asked, find
 from zipfian.evaluate.runner import run_method
 

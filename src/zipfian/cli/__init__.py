@@ -32,7 +32,7 @@ COMMANDS: dict[str, str] = {
     "delete": "remove documents by id",
     "merge": "join segments and drop what was deleted",
     "weights": "fetch, list and find the encoders' weights",
-    "eval": "measure methods on data with known answers, with significance; one command per published table",
+    "eval": "measure methods on data with known answers, with significance",
     "tune": "choose scoring or weights on a dataset, k-fold",
     "train": "train a vocabulary of your own on the token vectors of an encoder",
     "export": "write a collection as surrogate text, or as mapping and bulk files for OpenSearch",
