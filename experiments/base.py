@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +105,6 @@ class Made:
         (folder / f"{self.name}.csv").write_text(csv_text(list(self.columns), rows), "utf-8")
         for name, plot in self.plots.items():
             draw(plot, folder / name)
-
-    def with_notes(self, *notes: str) -> Made:
-        return replace(self, notes=(*self.notes, *notes))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from zipfian._version import __version__
 from zipfian.errors import ZipfianError
 
-EXIT_OK = 0
 EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130

@@ -24,7 +24,6 @@ T = TypeVar("T")
 
 BOLD = "1"
 DIM = "2"
-YELLOW = "33"
 MATCH = "1;33"
 
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -7,7 +7,7 @@ vectors are the same bits whatever else is encoded with it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -177,11 +177,6 @@ class TextEncoder:
     def encode_queries(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
         """Encode texts to search with. This model has no prefixes, so it is the same work."""
         return self.encode_documents(items, progress=progress)
-
-    def stream_documents(self, items: Iterable[str]) -> Iterator[Encoded]:
-        """Encode any number of texts, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
 
     def load(self) -> None:
         """Fetch, check and load the weights now instead of at the first use."""

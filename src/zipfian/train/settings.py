@@ -127,23 +127,3 @@ class SaeSettings:
 
 
 PRESETS = ("bm25-v", "latent-terms")
-
-
-@dataclass(frozen=True, slots=True)
-class InferencePreset:
-    """How a paper turns activations into an index, beside its training settings."""
-
-    k: int
-    k_post: int | None
-    phi: str
-    k1: float
-    b: float
-    scale: float | None
-    """Steps per unit of stored weights; None keeps float32."""
-    weighted_query: bool
-
-
-INFERENCE_PRESETS: Mapping[str, InferencePreset] = {
-    "bm25-v": InferencePreset(k=16, k_post=16, phi="identity", k1=1.5, b=0.75, scale=100.0, weighted_query=False),
-    "latent-terms": InferencePreset(k=16, k_post=None, phi="sqrt", k1=8.0, b=0.7, scale=None, weighted_query=True),
-}

@@ -7,7 +7,7 @@ a picture's vectors do not depend on its neighbours beyond rounding: to 1e-5 of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -103,11 +103,6 @@ class HubImageEncoder:
     def encode_queries(self, items: Sequence[ImageSource], *, progress: base.Progress | None = None) -> list[Encoded]:
         """Encode pictures to search with: the same work."""
         return self.encode_documents(items, progress=progress)
-
-    def stream_documents(self, items: Iterable[ImageSource]) -> Iterator[Encoded]:
-        """Encode any number of pictures, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
 
     def count_tokens(self, items: Sequence[ImageSource]) -> list[int]:
         """Patches of each picture; where they depend on its shape, the pictures are read."""

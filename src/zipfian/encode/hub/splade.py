@@ -7,7 +7,7 @@ the token that spoke for each. `vocabulary.splade` turns that into terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -175,11 +175,6 @@ class SpladeEncoder:
     def try_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[base.Outcome]:
         """As `encode_documents`, but a text that cannot be encoded gives its error in its place."""
         return self._run(self._plan(items), progress)
-
-    def stream_documents(self, items: Iterable[str]) -> Iterator[Encoded]:
-        """Expand any number of texts, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
 
     def count_tokens(self, items: Sequence[str]) -> list[int]:
         """Word pieces of each text; how many become active is known only after a pass."""

@@ -8,7 +8,7 @@ bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -104,7 +104,6 @@ class HubTextEncoder:
             "document": self._verb(self.document_prefix, None),
             "query": self._verb(self.query_prefix, layout.expanded_query),
         }
-        self._expanded = layout.expanded_query
         self.long_texts = checked_long_texts(long_texts)
         room = min(self._content(verb) for verb in self._verbs)
         if room < 4:
@@ -177,11 +176,6 @@ class HubTextEncoder:
     def try_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[base.Outcome]:
         """As `encode_documents`, but a text that cannot be encoded gives its error in its place."""
         return self._run(self._plan(items, "document"), "document", progress)
-
-    def stream_documents(self, items: Iterable[str]) -> Iterator[Encoded]:
-        """Encode any number of texts, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
 
     def count_tokens(self, items: Sequence[str]) -> list[int]:
         """Word pieces of each text, special ones and prefix left out; for estimates."""
