@@ -78,8 +78,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode, train, write."""
-    if args.what != "sae":
-        return (train_align if args.what == "align" else train_import).run(args)
+    if args.what == "align":
+        return train_align.run(args)
+    if args.what == "import-sae":
+        return train_import.run(args)
     _check_folder(args.out, args.resume)
     from zipfian.encode.hub._torch import checked_device
     from zipfian.train import sae  # asks for torch before anything slow begins

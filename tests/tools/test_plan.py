@@ -12,7 +12,7 @@ from zipfian.train.settings import SaeSettings
 
 @pytest.fixture(scope="module")
 def plan() -> ModuleType:
-    (found,) = load("train_plan")
+    (found,) = load("training.plan")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Part of train_align.py: features of captioned pictures, computed once on the device."""
+"""Features of captioned pictures, computed once on the device."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from train_image_encode import Lite2, Pictures, cut_views, patch_matrix, read_pictures, whole_views
-from train_text_encode import MiniLM, hidden_states, tokenise
+from texts import Array
 
-from zipfian.train._torch import matmul_precision
+from training.codes import Codes
+from training.image_encoder import Lite2, Pictures, patch_matrix, precision, read_pictures, view_of, whole_patches
+from training.ranking import Scoring, own_idf, stored
+from training.text_encoder import MiniLM, hidden_states, tokenise
 from zipfian.train.align import CaptionedImages
 from zipfian.train.topk import top_k
 from zipfian.vocabulary._sae_weights import load_weights
@@ -24,11 +26,11 @@ class Words(NamedTuple):
     """Known words with their idf over the training captions, and the words of every caption in file order."""
 
     words: list[str]
-    idf: np.ndarray
-    rows: list[np.ndarray]
+    idf: Array
+    rows: list[Array]
     fingerprint: str
 
-    def matrix(self, captions: np.ndarray) -> torch.Tensor:
+    def matrix(self, captions: Array) -> torch.Tensor:
         """Rows of length 1: each known word of a caption once, weighted by idf."""
         out = torch.zeros(len(captions), len(self.words))
         for place, caption in enumerate(captions):
@@ -74,32 +76,32 @@ def save_words(words: Words, path: Path) -> None:
 class Coder:
     """Visual words of pictures as the `visual` leg keeps them: max-pooled, capped, in hundredths."""
 
-    def __init__(self, folder: Path, device: Any, k: int | None = None, k_post: int | None = None) -> None:
+    def __init__(self, folder: Path, device: Any) -> None:
         weights, _, settings = load_weights(folder)
         matrix, offset = weights.folded()
         self.matrix, self.offset = torch.from_numpy(matrix).to(device), torch.from_numpy(offset).to(device)
         defaults = settings["defaults"]
-        self.k, self.k_post = k or int(defaults["k"]), k_post or defaults["k_post"]
-        self.pooling = defaults["pooling"]
-        self.scoring = (float(defaults["k1"]), float(defaults["b"]), defaults["phi"])
+        self.k, self.k_post, self.pooling = int(defaults["k"]), defaults["k_post"], defaults["pooling"]
+        self.scoring = Scoring(float(defaults["k1"]), float(defaults["b"]), power_of(defaults["phi"]))
         self.settings = {"k": self.k, "k_post": self.k_post, "pooling": self.pooling, "vocabulary": folder.name}
 
-    @torch.no_grad()
     def terms(self, patches: torch.Tensor, block: int = 64) -> torch.Tensor:
         """(pictures, terms) in float16."""
-        n = len(patches)
-        out = torch.zeros(n, len(self.matrix), dtype=torch.float16, device=patches.device)
+        n, cells, width = len(patches), patches.shape[1], len(self.matrix)
+        out = torch.zeros(n, width, dtype=torch.float16, device=patches.device)
         for start in range(0, n, block):
             rows = patches[start : start + block].float()
             values, terms = top_k(torch.addmm(self.offset, rows.flatten(0, 1), self.matrix.T), self.k)
-            values = values.clamp_(min=0.0).view(len(rows), -1)
-            pooled = torch.zeros(len(rows), len(self.matrix), device=patches.device)
-            pooled.scatter_reduce_(1, terms.reshape(len(rows), -1), values, "amax" if self.pooling == "max" else "sum")
-            if self.k_post:
-                best = torch.topk(pooled, self.k_post, dim=1)
-                pooled = torch.zeros_like(pooled).scatter_(1, best.indices, best.values)
-            out[start : start + block] = ((pooled * 100).round() / 100).half()
+            item = torch.arange(len(rows), device=patches.device).repeat_interleave(cells)
+            codes = Codes(values.clamp_(min=0.0), terms, item, len(rows))
+            out[start : start + block] = stored(codes.pooled(self.k, width, self.pooling), self.k_post).half()
         return out
+
+
+def power_of(phi: object) -> float:
+    """The power that weights are raised to, from its name in a vocabulary's settings."""
+    named = {"identity": 1.0, "sqrt": 0.5}.get(str(phi))
+    return float(str(phi).removeprefix("power:")) if named is None else named
 
 
 class Flickr(NamedTuple):
@@ -122,11 +124,8 @@ def load_flickr(args: Any, words: Words, coder: Coder, say: Any) -> Flickr:
         training = [
             entry["split"] for entry in entries if entry["image"].split("/")[-1] == Path(pictures.names[0]).name
         ]
-        with matmul_precision("float32", device):
-            torch.backends.cudnn.allow_tf32 = False
-            patches, pooled = patch_matrix(
-                net, whole_views(pictures, device, args.picture_batch), len(pictures.names), torch.float16
-            )
+        patches, pooled = whole_patches(net, pictures, args.picture_batch, torch.float16)
+        with precision("float32", device):
             terms = coder.terms(patches)
         del patches
         seen = [pooled]
@@ -149,37 +148,33 @@ def load_flickr(args: Any, words: Words, coder: Coder, say: Any) -> Flickr:
     means = torch.zeros(int(first[-1]), found.shape[1], device=device)
     means[torch.from_numpy(numbers).to(device)] = found
     say(f"{len(texts)} captions")
-    stored: dict[str, torch.Tensor] = {}
-    raw: dict[str, tuple[Any, ...]] = {}
+    kept: dict[str, torch.Tensor] = {}
+    raw: dict[str, tuple[Any, Any, Any]] = {}
     for name, splits in (("train", TRAINING), ("dev", ("dev",)), ("test", ("test",))):
         chosen = [i for i, e in enumerate(entries) if e["split"] in splits and e["image"].split("/")[-1] in exact]
         captions = np.concatenate([np.arange(first[i], first[i + 1]) for i in chosen])
         files = [entries[i]["image"].split("/")[-1] for i in chosen]
-        stored[name] = torch.stack([exact[file][1] for file in files])
+        kept[name] = torch.stack([exact[file][1] for file in files])
         pooled = torch.stack([views[file] for file in files])
         raw[name] = (pooled, means[torch.from_numpy(captions).to(device)], words.matrix(captions).to(device))
-    df = (stored["train"] > 0).sum(dim=0).float()
-    n = len(stored["train"])
-    idf = torch.log(1.0 + (n - df + 0.5) / (df + 0.5))
+    idf = own_idf(kept["train"])
     parts = {
         name: CaptionedImages(
-            *raw[name], terms=torch.nn.functional.normalize(stored[name].float().sqrt() * idf, dim=1).half()
+            *raw[name], terms=torch.nn.functional.normalize(kept[name].float().sqrt() * idf, dim=1).half()
         )
         for name in raw
     }
-    return Flickr(parts, stored, idf)
+    return Flickr(parts, kept, idf)
 
 
 def other_views(net: Lite2, pictures: Pictures, args: Any) -> list[torch.Tensor]:
     """Pooled vectors of mirrored and cut-out views."""
     found = []
-    torch.backends.cudnn.allow_tf32 = True
-    for view in range(1, args.views):
-        if view == 1:
-            source = (x.flip(3) for x in whole_views(pictures, net.device, args.picture_batch))
-        else:
-            source = cut_views(pictures, net.device, args.picture_batch, view, LOWEST_SHARE[view % len(LOWEST_SHARE)])
-        found.append(patch_matrix(net, source, len(pictures.names), torch.float16)[1])
+    with precision("tf32", net.device):
+        for view in range(1, args.views):
+            low = LOWEST_SHARE[view % len(LOWEST_SHARE)]
+            source = view_of(pictures, view, net.device, args.picture_batch, low)
+            found.append(patch_matrix(net, source, len(pictures.names), torch.float16)[1])
     return found
 
 

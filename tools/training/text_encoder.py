@@ -1,19 +1,19 @@
-"""Part of train_text_vocabulary.py: texts to word pieces to hidden states, with nothing but torch and tokenizers.
+"""Texts to word pieces to hidden states, with nothing but torch and tokenizers.
 
 The encoder is BERT as all-MiniLM-L6-v2 uses it, written out: the machine that trains has no other copy of it.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
-import lzma
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from texts import Array, open_tokenizer
 from torch.nn import functional as F
+
+from zipfian.evaluate.datasets import load_beir
 
 CLS, SEP, PAD = 101, 102, 0
 HEADS = 12
@@ -23,29 +23,13 @@ EPS = 1e-12
 class Pieces(NamedTuple):
     """Word pieces of many texts without special tokens: text i owns ids[indptr[i]:indptr[i + 1]]."""
 
-    ids: np.ndarray
-    indptr: np.ndarray
-
-    def part(self, start: int, stop: int) -> Pieces:
-        low, high = int(self.indptr[start]), int(self.indptr[stop])
-        return Pieces(self.ids[low:high], self.indptr[start : stop + 1] - low)
-
-
-def read_lines(path: Path, limit: int | None = None) -> list[str]:
-    """Paragraphs of a plain or xz text file, one per line."""
-    opener: Any = lzma.open if path.suffix == ".xz" else open
-    with opener(path, "rt", encoding="utf-8") as stream:
-        return [line.rstrip("\n") for line in itertools.islice(stream, limit)]
+    ids: Array
+    indptr: Array
 
 
 def tokenise(tokenizer_file: Path, texts: list[str], max_tokens: int = 512) -> Pieces:
     """Pieces of every text, cut so that text and both special tokens fit in max_tokens."""
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(tokenizer_file))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    tokenizer.enable_truncation(max_tokens - 2)
+    tokenizer = open_tokenizer(tokenizer_file, max_tokens)
     encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
     rows = []
     for start in range(0, len(texts), 4_096):
@@ -102,7 +86,6 @@ class MiniLM:
         return [kept[layer % self.blocks] for layer in layers]
 
 
-@torch.no_grad()
 def hidden_states(
     model: MiniLM,
     pieces: Pieces,
@@ -138,7 +121,8 @@ def hidden_states(
         ids = torch.where(inner, ids, PAD)
         ids = torch.where(column == 0, CLS, torch.where(column == size + 1, SEP, ids))
         mask = column <= size + 1
-        states = model.forward(ids, mask, layers)
+        with torch.no_grad():
+            states = model.forward(ids, mask, layers)
         target = index[inner]
         for matrix, state in zip(out, states, strict=True):
             matrix[target] = state[inner].to(store)
@@ -146,6 +130,17 @@ def hidden_states(
             total = (states[-1].float() * mask[:, :, None]).sum(dim=1)
             means[rows] = F.normalize(total, dim=1)
     return out, means
+
+
+def random_spans(pieces: Pieces, seed: int, low: int = 3, high: int = 14) -> Pieces:
+    """One short stretch of every text: what queries look like, as far as length goes."""
+    rng = np.random.default_rng(seed)
+    lengths = np.diff(pieces.indptr)
+    size = np.minimum(rng.integers(low, high + 1, len(lengths)), lengths)
+    start = pieces.indptr[:-1] + np.floor(rng.random(len(lengths)) * (lengths - size + 1)).astype(np.int64)
+    indptr = np.concatenate(([0], np.cumsum(size)))
+    inside = np.arange(indptr[-1]) - np.repeat(indptr[:-1], size)
+    return Pieces(pieces.ids[np.repeat(start, size) + inside], indptr)
 
 
 class Collection(NamedTuple):
@@ -160,26 +155,21 @@ class Collection(NamedTuple):
 
 
 def read_collection(folder: Path, tokenizer_file: Path, limit: int | None = None) -> Collection:
-    """A BEIR folder; documents are title and text, queries without judgements are left out."""
-    documents = [json.loads(line) for line in (folder / "corpus.jsonl").open(encoding="utf-8")]
-    queries = [json.loads(line) for line in (folder / "queries.jsonl").open(encoding="utf-8")]
-    gains: dict[str, dict[str, int]] = {}
-    for line in (folder / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        query, document, gain = line.split("\t")
-        if int(gain) > 0:
-            gains.setdefault(query, {})[document] = int(gain)
+    """A BEIR folder; with `limit`, some queries and about as many documents, theirs among them."""
+    dataset = load_beir(folder)
+    gains = {q: {d: gain for d, gain in grades.items() if gain > 0} for q, grades in dataset.qrels.items()}
+    queries = list(dataset.queries.values())
+    documents = list(dataset.documents())
     if limit is not None:
-        queries = [q for q in queries if q["_id"] in gains][: max(10, limit // 10)]
-        wanted = {document for q in queries for document in gains[q["_id"]]}
-        documents.sort(key=lambda d: d["_id"] not in wanted)
+        queries = queries[: max(10, limit // 10)]
+        wanted = {document for query in queries for document in gains[query.id]}
+        documents.sort(key=lambda document: document["id"] not in wanted)
         documents = documents[:limit]
-    number = {document["_id"]: place for place, document in enumerate(documents)}
-    judged = [query for query in queries if query["_id"] in gains]
-    texts = [f"{d.get('title', '')} {d['text']}".strip() for d in documents]
+    number = {document["id"]: place for place, document in enumerate(documents)}
     return Collection(
         name=folder.name,
-        documents=tokenise(tokenizer_file, texts),
-        queries=tokenise(tokenizer_file, [query["text"] for query in judged]),
-        query_ids=[query["_id"] for query in judged],
-        relevant=[{number[d]: gain for d, gain in gains[query["_id"]].items() if d in number} for query in judged],
+        documents=tokenise(tokenizer_file, [document["text"] for document in documents]),
+        queries=tokenise(tokenizer_file, [query.text or "" for query in queries]),
+        query_ids=[query.id for query in queries],
+        relevant=[{number[d]: gain for d, gain in gains[query.id].items() if d in number} for query in queries],
     )

@@ -1,4 +1,4 @@
-"""What the training programs share: a clock for the log and the budget, and settings written as a short name."""
+"""A clock for the log and the budget, and settings written as a short name."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Make the query table of a trained text vocabulary, and count its firings, on one GPU.
 
-    PYTHONPATH=src python3 tools/train_text_table.py --model FOLDER --text wiki-paragraphs.txt.xz \
+    PYTHONPATH=src python3 tools/train_query_table.py --model FOLDER --text wiki-paragraphs.txt.xz \
         --collections FOLDER --vocabulary src/zipfian/models/text-16k --work WORK --out OUT
 
 A table has a row of terms for every word piece and, optionally, for frequent pairs of neighbouring pieces. Rows start
@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from train_plan import Clock
-from train_text_codes import Test, codes_of, joined
-from train_text_encode import MiniLM, Pieces, hidden_states
-from train_text_eval import Codes, Scoring, impacts, item_of, measure, pool, stored
-from train_text_rows import Rows, fit, mean_rows, pairs_of, units_of
-from train_text_stats import PieceTable, firings
-from train_text_vocabulary import load_corpus, load_tests, random_spans
+from training.codes import by_item, codes_of
+from training.plan import Clock
+from training.ranking import Scoring, idf, impacts, stored
+from training.rows import Rows, fit, mean_rows, pairs_of, units_of
+from training.text import load_corpus, load_tests
+from training.text_encoder import MiniLM, hidden_states, random_spans
+from training.text_statistics import VOCABULARY, PieceTable, save_statistics
+from training.text_uses import Test, joined, measure
 
 from zipfian.train.model import TopKSae
 from zipfian.train.sae import TrainResult
@@ -36,7 +36,7 @@ from zipfian.vocabulary._sae_weights import load_weights
 K = 4
 K_POST = 370
 SCORING = Scoring(4.0, 0.7, 0.65)
-VOCABULARY = 30_522
+FIRINGS = 100
 
 
 def load_result(folder: Path, device: str) -> TrainResult:
@@ -55,16 +55,15 @@ class Judge:
         self.tests, self.width = tests, result.settings.width
         self.weights, self.asked = [], []
         for test in tests:
-            both = []
-            for states, pieces in (
-                (test.documents, test.collection.documents),
-                (test.queries, test.collection.queries),
-            ):
-                values, terms = codes_of(result, joined(states, "l1"), K)
-                codes = Codes(values, terms.long(), item_of(pieces.indptr, values.device), len(pieces.indptr) - 1)
-                both.append(pool(codes, K, self.width))
-            self.weights.append(impacts(stored(both[0], K_POST), SCORING))
-            self.asked.append(both[1])
+            documents, asked = (
+                by_item(codes_of(result, joined(states, "l1"), K), pieces.indptr).pooled(K, self.width)
+                for states, pieces in (
+                    (test.documents, test.collection.documents),
+                    (test.queries, test.collection.queries),
+                )
+            )
+            self.weights.append(impacts(stored(documents, K_POST), SCORING))
+            self.asked.append(asked)
 
     def score(self, name: str, queries: list[torch.Tensor]) -> dict[str, Any]:
         by = {
@@ -81,38 +80,14 @@ class Judge:
         for test in self.tests:
             units = units_of(test.collection.queries, rows.pairs, VOCABULARY)
             found = torch.from_numpy(units.ids.astype(np.int64)).to(values.device)
-            item = item_of(units.indptr, values.device)
-            codes = Codes(values[found], rows.terms[found], item, len(units.indptr) - 1)
-            queries.append(pool(codes, values.shape[1], self.width))
+            codes = by_item((values[found], rows.terms[found]), units.indptr)
+            queries.append(codes.pooled(values.shape[1], self.width))
         return self.score(name, queries)
 
 
 def show(row: dict[str, Any], clock: Clock) -> None:
     by = " ".join(f"{name} {s['all']:.4f}" for name, s in row["by"].items())
     clock.say(f"{row['name']:<26} even {row['even']:.4f} odd {row['odd']:.4f} all {row['all']:.4f} | {by}")
-
-
-def statistics(codes: tuple[Any, Any], pieces: Pieces, width: int, target: Path) -> None:
-    """Strongest firings, counts, document frequencies and pieces of every term at K terms per piece."""
-    from safetensors.numpy import save_file
-
-    device = codes[0].device
-
-    def blocks() -> Any:
-        for start in range(0, len(codes[0]), 1 << 20):
-            yield start, codes[0][start : start + (1 << 20)], codes[1][start : start + (1 << 20)].long()
-
-    tensors = firings(blocks, torch.from_numpy(pieces.indptr.copy()).to(device), width, K, 100)
-    table = PieceTable(VOCABULARY, width, K, device)
-    flat = torch.from_numpy(pieces.ids.astype(np.int32)).to(device)
-    for start, values, terms in blocks():
-        table.add(flat[start : start + len(values)].long(), values, terms)
-    top, shares = table.top_pieces(16)
-    tensors["top_pieces"] = top.cpu().numpy().astype(np.uint16)
-    tensors["top_piece_shares"] = shares.cpu().numpy().astype(np.float16)
-    tensors["piece_count"] = table.count.cpu().numpy().astype(np.int32)
-    tensors["paragraph_tokens"] = np.diff(pieces.indptr).astype(np.uint16)
-    save_file(tensors, target)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -130,18 +105,15 @@ def run(args: argparse.Namespace) -> None:
     corpus.span_states.clear()
     codes = codes_of(result, MemorySource(corpus.states[-1]), K)
     clock.say("coded")
-    statistics(codes, corpus.pieces, width, args.out / "statistics.safetensors")
+    table = PieceTable.of(corpus.pieces, codes, width, K)
+    save_statistics(codes, corpus.pieces, table, args.out / "statistics.safetensors", K, FIRINGS, {})
+    del table
     clock.say("statistics")
     judge = Judge(result, load_tests(args, clock))
     tried = [judge.score("encoder", judge.asked)]
     show(tried[-1], clock)
-    df = torch.zeros(width, device=codes[0].device)
-    item = item_of(corpus.pieces.indptr, df.device)
-    keys = torch.unique(item.repeat_interleave(K) * width + codes[1].long().reshape(-1))
-    df += torch.bincount(keys % width, minlength=width)
-    n = len(corpus.pieces.indptr) - 1
-    idf = torch.log(1.0 + (n - df + 0.5) / (df + 0.5))
-    del keys
+    df = by_item(codes, corpus.pieces.indptr).df(K, width)
+    worth = idf(df.float(), len(corpus.pieces.indptr) - 1)
     spans = []
     for seed in range(args.span_seeds):
         part = random_spans(corpus.pieces, seed=100 + seed, low=2, high=18)
@@ -165,17 +137,14 @@ def run(args: argparse.Namespace) -> None:
             for size, by_idf, first in ((16, True, True), (16, False, True), (16, True, False), (32, True, True)):
                 narrow = rows.cut(size, None)
                 if first:  # choose the terms of a row by their fitted weights
-                    wide = fit(rows, spans, idf, VOCABULARY, power=SCORING.power, by_idf=by_idf, epochs=1.0)
-                    narrow = wide.cut(size, idf if by_idf else None)
-                fitted = fit(narrow, spans, idf, VOCABULARY, power=SCORING.power, by_idf=by_idf, epochs=2.0)
+                    wide = fit(rows, spans, worth, VOCABULARY, power=SCORING.power, by_idf=by_idf, epochs=1.0)
+                    narrow = wide.cut(size, worth if by_idf else None)
+                fitted = fit(narrow, spans, worth, VOCABULARY, power=SCORING.power, by_idf=by_idf, epochs=2.0)
                 label = f"fitted-{'idf' if by_idf else 'flat'}{'' if first else '-late'}-r{size}" + (
                     f"-pairs{count}" if count else ""
                 )
                 for share in (1.0, 0.5, 0.25):
-                    # Between the mean and the fitted weight, geometrically: the fit must not be trusted whole.
-                    values = fitted.before.clamp(min=1e-6).log().lerp(fitted.values.clamp(min=1e-6).log(), share)
-                    values = values.exp().masked_fill(fitted.values <= 0, 0.0)
-                    kept[f"{label}-{share:g}"] = fitted._replace(values=values).cut(size, None)
+                    kept[f"{label}-{share:g}"] = fitted.between(share).cut(size, None)
                     tried.append(judge.table(f"{label}-{share:g}", kept[f"{label}-{share:g}"]))
                     show(tried[-1], clock)
     best = max((row for row in tried if row["name"] in kept), key=lambda row: row["even"])
@@ -219,4 +188,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,4 +1,4 @@
-"""Part of label_text_vocabulary.py: what a reader judges terms by, and how far the rule agrees with the reader.
+"""What a reader judges terms by, and how far the rule agrees with the reader.
 
 The reader sees firings in context and nothing that the rule computed.
 """
@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from label_text_terms import Firings, Reader
+
+from labelling.terms import Firings, Reader
 
 TRAINING, JUDGED = 60, 200
 SEED = 20_261_115

@@ -1,4 +1,4 @@
-"""Part of label_text_vocabulary.py: what a term's strongest firings have in common, as numbers.
+"""What a term's strongest firings have in common, as numbers.
 
 For every term: its firing words (one per place, strongest first), how concentrated their stems and word pieces are,
 how alike the contexts are, and which words stand out in those contexts against the rest of the text.
@@ -10,8 +10,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from label_text_corpus import NUMBER, YEAR, Corpus
+from texts import Array
 
+from labelling.corpus import NUMBER, YEAR, Corpus
 from zipfian.vocabulary.stopwords import STOP_WORDS
 
 REACH = 12
@@ -53,17 +54,15 @@ class Shape:
 class Firings:
     """Where a term fires most, strongest first; a word that several pieces fired in is one."""
 
-    words: np.ndarray
-    pieces: np.ndarray
-    strengths: np.ndarray
+    words: Array
+    pieces: Array
+    strengths: Array
 
 
 class Reader:
     """Firings of a vocabulary in the words of its training text."""
 
-    def __init__(
-        self, corpus: Corpus, tokens: np.ndarray, strengths: np.ndarray, *, seed: int = 0, sample: int = SAMPLE
-    ) -> None:
+    def __init__(self, corpus: Corpus, tokens: Array, strengths: Array, *, seed: int = 0, sample: int = SAMPLE) -> None:
         self.corpus = corpus
         self.tokens, self.strengths = tokens, strengths
         self.normal = corpus.normal[corpus.surface]
@@ -82,7 +81,7 @@ class Reader:
         self._form_start = np.concatenate([[0], np.cumsum(count)])
         self._written: dict[int, str] = {}
 
-    def _background(self, seed: int, sample: int) -> np.ndarray:
+    def _background(self, seed: int, sample: int) -> Array:
         """How often a stem is in a random window."""
         rng = np.random.default_rng(seed)
         rows = self.windows(rng.integers(0, len(self.stem), sample))
@@ -91,11 +90,11 @@ class Reader:
         count = np.bincount(keys % len(self.corpus.stems), minlength=len(self.corpus.stems))
         return np.maximum((count + 0.5) / sample, FLOOR)
 
-    def paragraph_of(self, words: np.ndarray) -> np.ndarray:
+    def paragraph_of(self, words: Array) -> Array:
         """The paragraph of each word."""
         return np.searchsorted(self.corpus.paragraph, words, side="right") - 1
 
-    def windows(self, words: np.ndarray) -> np.ndarray:
+    def windows(self, words: Array) -> Array:
         """(firings, 2 * REACH) word numbers around each word, -1 outside its paragraph; the word itself is left out."""
         paragraph = self.paragraph_of(words)
         low, high = self.corpus.paragraph[paragraph], self.corpus.paragraph[paragraph + 1]
@@ -151,7 +150,7 @@ class Reader:
         n = len(first)
         return float(((total**2).sum() - (unit**2).sum()) / (n * (n - 1)))
 
-    def context_pairs(self, words: np.ndarray, leave_out: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def context_pairs(self, words: Array, leave_out: Array | None = None) -> tuple[Array, Array]:
         """(firing, stem) for every stem that is in the context of a firing, once each."""
         index = self.windows(words)
         row = np.broadcast_to(np.arange(len(words))[:, None], index.shape)[index >= 0]
@@ -190,7 +189,7 @@ class Reader:
         order = np.lexsort((stems, -score))[:count]
         return [(int(stems[i]), float(counts[i] / n)) for i in order]
 
-    def spelling(self, stem: int, words: np.ndarray) -> str:
+    def spelling(self, stem: int, words: Array) -> str:
         """How a stem is most often written among some words; lower case unless it is mostly capitalised in the text."""
         mine = words[self.stem[words] == stem]
         normals, counts = np.unique(self.normal[mine], return_counts=True)

@@ -1,26 +1,30 @@
-"""Part of train_image_vocabulary.py: pictures to patch vectors on a GPU, as `zipfian.encode.image` makes them on a CPU.
+"""Pictures to patch vectors on a GPU, as `zipfian.encode.image` makes them on a CPU.
 
-The network is written out from the same weights; `check` in the main file compares it with the ONNX graph. Whole
-pictures go through the project's own decoder and Pillow's resizing, so that only the arithmetic differs. Views for
-training (mirrored, cut out) are resized on the device: they need not match anything.
+The network is written out from the same weights. Whole pictures go through the project's own decoder and Pillow's
+resizing, so that only the arithmetic differs. Views for training (mirrored, cut out) are resized on the device: they
+need not match anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from texts import Array
 from torch.nn import functional as F
 
 from zipfian.encode.efficientnet import CELL, CHANNELS, EPSILON, LITE2_STRIDES, MEAN, SPREAD
 from zipfian.encode.images import SUFFIXES, decode
+from zipfian.train._torch import matmul_precision
 
 SIZE = 384
 SMALL = 224
+HOLD_EVERY = 50
 
 
 class Lite2:
@@ -58,7 +62,6 @@ class Lite2:
         x = F.conv2d(F.pad(x, pads), weight, bias, stride=stride, groups=len(weight) if depthwise else 1)
         return x.clamp_(0.0, 6.0) if activate else x
 
-    @torch.no_grad()
     def patches(self, pixels: torch.Tensor) -> torch.Tensor:
         """(batch, 3, height, width) of numbers 0 to 255 to (batch, cells, channels)."""
         x = ((pixels.float() - MEAN) / SPREAD).contiguous(memory_format=torch.channels_last)
@@ -79,9 +82,9 @@ class Pictures(NamedTuple):
     """Names relative to their folder, and pixels at two sizes (uint8, channels last) in ordinary memory."""
 
     names: list[str]
-    whole: np.ndarray
+    whole: Array
     """(pictures, 384, 384, 3): what the encoder sees."""
-    small: np.ndarray | None
+    small: Array | None
     """(pictures, 224, 224, 3): what views are cut from."""
 
 
@@ -132,7 +135,6 @@ def cut_views(pictures: Pictures, device: Any, batch: int, seed: int, low: float
         yield cut.round().clamp_(0.0, 255.0)
 
 
-@torch.no_grad()
 def patch_matrix(
     net: Lite2, views: Iterator[torch.Tensor], pictures: int, store: torch.dtype
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -141,8 +143,43 @@ def patch_matrix(
     pooled = torch.empty(pictures, net.channels, device=net.device)
     place = 0
     for pixels in views:
-        found = net.patches(pixels)
+        with torch.no_grad():
+            found = net.patches(pixels)
         out[place : place + len(found)] = found.to(store)
         pooled[place : place + len(found)] = F.normalize(found.double().sum(dim=1), dim=1).float()
         place += len(found)
     return out, pooled
+
+
+@contextmanager
+def precision(setting: str, device: Any) -> Iterator[None]:
+    """Products and convolutions in float32 or tf32 while inside."""
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = setting != "float32"
+    try:
+        with matmul_precision(setting, device):
+            yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
+
+
+def view_of(pictures: Pictures, view: int, device: Any, batch: int, low: float) -> Iterator[torch.Tensor]:
+    """View 0 shows pictures whole, view 1 mirrored, the others show a random part of at least `low` of the area."""
+    if view > 1:
+        yield from cut_views(pictures, device, batch, view, low)
+        return
+    for pixels in whole_views(pictures, device, batch):
+        yield pixels if view == 0 else pixels.flip(3)
+
+
+def whole_patches(
+    net: Lite2, pictures: Pictures, batch: int, store: torch.dtype = torch.float32
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Patches and pooled vectors of whole pictures, in full precision."""
+    with precision("float32", net.device):
+        return patch_matrix(net, whole_views(pictures, net.device, batch), len(pictures.whole), store)
+
+
+def held_out(n: int, device: Any) -> torch.Tensor:
+    """Which of n training pictures are kept to measure on: one of fifty, more of few."""
+    return torch.arange(n, device=device) % min(HOLD_EVERY, max(2, n // 4)) == 1

@@ -1,13 +1,13 @@
-"""Part of label_text_vocabulary.py: lexical, narrow or broad, by a rule over a term's strongest firings.
+"""Lexical, narrow or broad, by a rule over a term's strongest firings.
 
-The thresholds were set on a sample of 60 terms; agreement is reported on 200 others (label_text_judge.py).
+The thresholds were set on a sample of 60 terms; agreement is reported on 200 others (judge.py).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from label_text_terms import REACH, Shape
+from labelling.terms import REACH, Shape
 
 SAME_FORM = 0.90
 """At least this share of one stem, one word piece or one beginning is one form: lexical."""

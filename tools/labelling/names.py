@@ -1,4 +1,4 @@
-"""Part of label_text_vocabulary.py: a short readable label for every term, from its strongest firings alone.
+"""A short readable label for every term, from its strongest firings alone.
 
 Lexical terms are named by their word, by the phrase it stands in, or by the letters they fire on; narrow ones by two
 to four of their words; broad ones by the words that stand out in their contexts, marked `topic:`. Where nothing stands
@@ -11,8 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from label_text_corpus import NUMBER, YEAR
-from label_text_terms import Firings, Reader, Shape
+from texts import Array
+
+from labelling.corpus import NUMBER, YEAR
+from labelling.terms import Firings, Reader, Shape
 
 MAIN_WORD = 0.5
 """Share of one stem from which on a lexical term is that word; below, it is the letters of a piece."""
@@ -63,11 +65,12 @@ class Namer:
             name += f" ({context})" if context else ""
         return name
 
-    def _forms(self, stem: int, words: np.ndarray) -> str:
+    def _forms(self, stem: int, words: Array) -> str:
         """One or two spellings of a stem; a number by the number itself where it is mostly one."""
         reader = self.reader
         if reader.corpus.stems[stem] in (YEAR, NUMBER):
-            surfaces = Counter(reader.corpus.surfaces[i] for i in reader.corpus.surface[words].tolist()).most_common(3)
+            written = (reader.corpus.surfaces[i] for i in reader.corpus.surface[words].tolist())
+            surfaces: list[tuple[str, int]] = Counter(written).most_common(3)
             if surfaces[0][1] >= 0.4 * len(words):
                 return surfaces[0][0]
             return f"{reader.corpus.stems[stem]}: " + ", ".join(surface for surface, _ in surfaces)
@@ -92,12 +95,12 @@ class Namer:
             shape = f"-{inside}-"
         return f"{shape}: {self._spelled(mine, 3)}"
 
-    def _spelled(self, words: np.ndarray, count: int) -> str:
+    def _spelled(self, words: Array, count: int) -> str:
         normals, counts = np.unique(self.reader.normal[words], return_counts=True)
         order = np.lexsort((normals, -counts))[:count]
         return ", ".join(self.reader.written(int(normals[i])) for i in order)
 
-    def _phrase(self, words: np.ndarray, n: int) -> str | None:
+    def _phrase(self, words: Array, n: int) -> str | None:
         """The words around that nearly always come along: "born in (year)"."""
         low, high = 0, 0
         parts = {0: self._neighbour(words, 0, n)}
@@ -121,7 +124,7 @@ class Namer:
             text = text.replace(f" {mark} ", mark)
         return text
 
-    def _neighbour(self, words: np.ndarray, offset: int, n: int) -> tuple[str, float] | None:
+    def _neighbour(self, words: Array, offset: int, n: int) -> tuple[str, float] | None:
         """The commonest word at an offset, if it is there for most firings, and its share."""
         reader = self.reader
         paragraph = reader.paragraph_of(words)
@@ -157,7 +160,7 @@ class Namer:
         spoken = [stem for stem in chosen if any(map(str.isalnum, self.reader.corpus.stems[stem]))]
         return ", ".join(dict.fromkeys(self._one(stem, found.words) for stem in (spoken or chosen)[:4]))
 
-    def _one(self, stem: int, words: np.ndarray) -> str:
+    def _one(self, stem: int, words: Array) -> str:
         if self.reader.corpus.stems[stem] in (YEAR, NUMBER):
             return self._forms(stem, words[self.reader.stem[words] == stem])
         return self.reader.spelling(stem, words)

@@ -1,14 +1,18 @@
-"""Part of train_text_table.py: rows of terms for word pieces and pairs of them, averaged or fitted."""
+"""Rows of terms for word pieces and pairs of them, averaged or fitted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from train_text_encode import Pieces
+from texts import Array, open_tokenizer
+
+from training.codes import Fired
+from training.text_encoder import Pieces
+from training.text_statistics import BLOCK, SPAN_WEIGHT
 
 FREQUENT = 150
 """So many of the commonest whole pieces (function words, punctuation) are never part of a pair."""
@@ -22,7 +26,7 @@ class Rows(NamedTuple):
 
     terms: torch.Tensor
     values: torch.Tensor
-    pairs: np.ndarray
+    pairs: Array
     before: torch.Tensor | None = None
     """The weights that a fit started from."""
 
@@ -35,12 +39,16 @@ class Rows(NamedTuple):
         before = None if self.before is None else torch.gather(torch.gather(self.before, 1, place), 1, order)
         return Rows(torch.gather(terms, 1, order), torch.gather(values, 1, order), self.pairs, before)
 
+    def between(self, share: float) -> Rows:
+        """Weights between those before a fit and after it, geometrically: the fit must not be trusted whole."""
+        before = self.values if self.before is None else self.before
+        values = before.clamp(min=1e-6).log().lerp(self.values.clamp(min=1e-6).log(), share)
+        return self._replace(values=values.exp().masked_fill(self.values <= 0, 0.0))
 
-def pairs_of(pieces: Pieces, tokenizer_file: Path, count: int) -> np.ndarray:
+
+def pairs_of(pieces: Pieces, tokenizer_file: Path, count: int) -> Array:
     """The commonest pairs of neighbouring pieces in which neither is a function word or punctuation."""
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(tokenizer_file))
+    tokenizer = open_tokenizer(tokenizer_file)
     words = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
     ids = pieces.ids.astype(np.int64)
     often = np.bincount(ids, minlength=len(words))
@@ -54,7 +62,7 @@ def pairs_of(pieces: Pieces, tokenizer_file: Path, count: int) -> np.ndarray:
     return np.sort(keys[np.argsort(-counts, kind="stable")[:count]])
 
 
-def units_of(pieces: Pieces, pairs: np.ndarray, vocabulary: int) -> Pieces:
+def units_of(pieces: Pieces, pairs: Array, vocabulary: int) -> Pieces:
     """Pieces with known pairs joined, from left to right; a joined pair is vocabulary + its number."""
     ids = pieces.ids.astype(np.int64)
     if not len(pairs) or len(ids) < 2:
@@ -75,7 +83,7 @@ def units_of(pieces: Pieces, pairs: np.ndarray, vocabulary: int) -> Pieces:
     return Pieces(units[~second], indptr)
 
 
-def unit_of_token(pieces: Pieces, pairs: np.ndarray, vocabulary: int) -> tuple[np.ndarray, np.ndarray]:
+def unit_of_token(pieces: Pieces, pairs: Array, vocabulary: int) -> tuple[Array, Array]:
     """For every piece the unit it went into, and the units in order."""
     units = units_of(pieces, pairs, vocabulary)
     size = 1 + (units.ids >= vocabulary)
@@ -84,9 +92,9 @@ def unit_of_token(pieces: Pieces, pairs: np.ndarray, vocabulary: int) -> tuple[n
 
 def mean_rows(
     pieces: Pieces,
-    codes: tuple[Any, Any],
+    codes: Fired,
     spans: Sequence[Span],
-    pairs: np.ndarray,
+    pairs: Array,
     vocabulary: int,
     width: int,
     size: int,
@@ -105,8 +113,8 @@ def mean_rows(
                 alone = torch.from_numpy(part.ids.astype(np.int64)).to(device)
                 joined = unit >= vocabulary
                 count += torch.bincount(alone[joined], minlength=units)
-            for start in range(0, len(values), 1 << 20):
-                here = slice(start, start + (1 << 20))
+            for start in range(0, len(values), BLOCK):
+                here = slice(start, start + BLOCK)
                 flat = unit[here, None] * width + terms[here].long()
                 total.index_add_(0, flat.reshape(-1), values[here].reshape(-1))
                 if len(pairs):
@@ -116,13 +124,12 @@ def mean_rows(
         sums.append(total.view(units, width))
         counts.append(count)
     found = {"mean": _strongest(sums[0], counts[0], pairs, size)}
-    # Stretches are the better likeness of a query, the whole text has more of them: rare pieces lean on the text.
-    factor = 8.0
-    found["both"] = _strongest(sums[0] + factor * sums[1], counts[0] + factor * counts[1], pairs, size)
+    total, count = (part[0] + SPAN_WEIGHT * part[1] for part in (sums, counts))
+    found["both"] = _strongest(total, count, pairs, size)
     return found
 
 
-def _strongest(sums: torch.Tensor, counts: torch.Tensor, pairs: np.ndarray, size: int) -> Rows:
+def _strongest(sums: torch.Tensor, counts: torch.Tensor, pairs: Array, size: int) -> Rows:
     terms, values = [], []
     for start in range(0, len(sums), 2_048):
         part = sums[start : start + 2_048] / counts[start : start + 2_048, None].clamp(min=1.0)

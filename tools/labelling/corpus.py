@@ -1,4 +1,4 @@
-"""Part of label_text_vocabulary.py: the training text as whole words, and which word each word piece belongs to.
+"""The training text as whole words, and which word each word piece belongs to.
 
 A vocabulary's statistics name firings by token number over the whole training text. Labels need words as they are
 written, so pieces are joined along the tokenizer's own word boundaries. Everything is kept as integer arrays: a
@@ -8,7 +8,6 @@ surface form has a number, and so has its normal form and its stem.
 from __future__ import annotations
 
 import hashlib
-import lzma
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import Stemmer
+from texts import Array, open_tokenizer, read_lines
 
 BATCH = 2_048
 VERSION = 2
@@ -28,33 +28,26 @@ _NUMBER = re.compile(r"[0-9]+")
 class Corpus(NamedTuple):
     """The text by words. Word i has surface form `surfaces[surface[i]]`."""
 
-    surface: np.ndarray
+    surface: Array
     """(words,) int32: which surface form."""
-    token_word: np.ndarray
+    token_word: Array
     """(tokens,) int32: the word of every piece."""
-    piece: np.ndarray
+    piece: Array
     """(tokens,) uint16: number of the piece in the tokenizer's list."""
-    paragraph: np.ndarray
+    paragraph: Array
     """(paragraphs + 1,) int64: first word of every paragraph, and the number of words."""
-    token_paragraph: np.ndarray
+    token_paragraph: Array
     """(paragraphs + 1,) int64: first token of every paragraph, and the number of tokens."""
     surfaces: list[str]
     """Surface forms, commonest first."""
-    counts: np.ndarray
+    counts: Array
     """(surfaces,) int64."""
-    normal: np.ndarray
+    normal: Array
     """(surfaces,) int32: lower case, years and numbers by class."""
     normals: list[str]
-    stem: np.ndarray
+    stem: Array
     """(normals,) int32: English Snowball stem of a normal form."""
     stems: list[str]
-
-
-def read_lines(path: Path) -> list[str]:
-    """Paragraphs of a plain or xz text file, one per line."""
-    opener: Any = lzma.open if path.suffix == ".xz" else open
-    with opener(path, "rt", encoding="utf-8") as stream:
-        return [line.rstrip("\n") for line in stream]
 
 
 def normalise(surface: str) -> str:
@@ -67,12 +60,7 @@ def normalise(surface: str) -> str:
 
 
 def _tokenised(tokenizer_file: Path, texts: list[str], max_tokens: int) -> Iterator[tuple[str, Any]]:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(tokenizer_file))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    tokenizer.enable_truncation(max_tokens - 2)
+    tokenizer = open_tokenizer(tokenizer_file, max_tokens)
     for part in _parts(texts):
         yield from zip(part, tokenizer.encode_batch(part, add_special_tokens=False), strict=True)
 
@@ -136,6 +124,6 @@ def load_corpus(text_file: Path, tokenizer_file: Path, work: Path, max_tokens: i
     )  # fmt: skip
 
 
-def _numbered(values: list[str]) -> tuple[list[str], np.ndarray]:
+def _numbered(values: list[str]) -> tuple[list[str], Array]:
     known = {value: number for number, value in enumerate(Counter(values))}
     return list(known), np.array([known[value] for value in values], dtype=np.int32)
