@@ -21,9 +21,11 @@ from training.align_data import Coder, Flickr, count_words, load_flickr, load_wo
 from training.align_table import choose_table, fused, table_scores
 from training.plan import Clock
 
-from zipfian.train.align import AlignResult, CaptionedImages, score_recalls, train_heads
+from zipfian.train.align import AlignResult, CaptionedImages, train_heads
 from zipfian.train.align_export import save_alignment
+from zipfian.train.align_measure import named
 from zipfian.train.align_settings import AlignSettings
+from zipfian.train.passes import score_recalls
 
 BASE = AlignSettings(dim=128, hidden=256, word_rank=192, term_rank=0, batch=1_024, epochs=40, patience=10)
 STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
@@ -92,9 +94,7 @@ def scores_of(results: list[AlignResult], data: CaptionedImages) -> torch.Tensor
 def recalls_of(scores: torch.Tensor, other: torch.Tensor | None = None) -> dict[str, float]:
     """R@1, 5 and 10 of both directions from a matrix of pictures x captions, or one matrix for each direction."""
     t2i, i2t = score_recalls(scores)
-    if other is not None:
-        i2t = score_recalls(other)[1]
-    return {f"t2i_r@{k}": found for k, found in t2i.items()} | {f"i2t_r@{k}": found for k, found in i2t.items()}
+    return named((t2i, i2t if other is None else score_recalls(other)[1]))
 
 
 def show(name: str, found: dict[str, float]) -> str:
