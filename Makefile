@@ -13,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CANDIDATES := python3.13 python3.12 python3.11 python3.14 python3 python
-CHECKED := src tests $(wildcard examples) $(wildcard benchmarks)
+CHECKED := src tests $(wildcard examples) $(wildcard benchmarks) $(wildcard experiments) $(wildcard tools)
 
 # Settings of the caller that would change what is installed or imported inside the environment.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP VIRTUAL_ENV
@@ -28,7 +28,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[
 
 HUB := .venv-hub
 HUB_READY := $(HUB)/.ready
-HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py tests/cli/test_train_align.py
+HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py tests/cli/test_train_align.py tests/tools/training
 WITH_HUB ?= yes
 
 .PHONY: help demo test test-hub lint types format soak bench test-pythons lock clean
@@ -80,7 +80,7 @@ lock: pyproject.toml  ## write requirements.lock anew from pyproject.toml
 
 clean:  ## remove environments, caches and build products
 	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+	find src tests experiments -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamp makes a second run instant; a change of pyproject.toml or the lock does this again.
 $(READY): pyproject.toml requirements.lock

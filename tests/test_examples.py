@@ -20,6 +20,7 @@ SHOWS = {
     "sparse_vectors": ["10,000 documents in", "many:", "even only:"],
     "tune_bm25": ["best of 12 settings: precision 1.00", "TfIdf", "opened with it: ['medium'"],
     "read_only_process": ["reader: generation 2 -> 2", "writer: committed generation 4", "refused: IndexLocked"],
+    "import_an_sae": ["6 terms over vectors of 4", "by words:   []", "by meaning: ['rex']", "The **dog** naps."],
     "search_by_meaning": ["by words:   []", "by meaning: ['router']", "<- modem", "from the table: ['router']"],
     "search_pictures": ["with a picture: ['bricks'] of 3", "of 12 x 12", "with words: ['bricks']"],
 }

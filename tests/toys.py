@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,10 +60,6 @@ class _Toy:
             except (ZipfianError, OSError) as error:
                 out.append(error)
         return out
-
-    def stream_documents(self, items: Iterable[Any]) -> Iterator[Encoded]:
-        for item in items:
-            yield from self.encode_documents([item])
 
     def one(self, item: Any) -> Encoded:
         raise NotImplementedError

@@ -4,7 +4,7 @@
         --images FOLDER --test FOLDER --out OUT --plan head:k16:w5120:s0,block20:k16:w5120:s0
 
 Needs torch, safetensors, Pillow and numpy. `head` is the map of the last convolution, `blockN` that of a block before
-it. Each vocabulary is written as a folder that `Leg.visual(FOLDER)` reads, so that `zipfian eval table bm25v-table3`
+it. Each vocabulary is written as a folder that `Leg.visual(FOLDER)` reads, so that `python -m experiments bm25v-table3`
 and `bm25v-ablation` can measure it again through the package; `ablation.json` holds what was measured here.
 """
 
@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from train_image_encode import Lite2, Pictures, patch_matrix, read_pictures, whole_views
-from train_image_eval import Codes, Scoring, Test, even, halves, impacts, measure, recalls, stored
+from training.codes import of_pictures
+from training.image_encoder import Lite2, Pictures, held_out, read_pictures, whole_patches
+from training.image_uses import Test, load_bench, measure, recalls
+from training.plan import Clock
+from training.ranking import Scoring, halves, stored
 
 from zipfian.train._torch import matmul_precision
 from zipfian.train.export import save_vocabulary
@@ -35,8 +36,6 @@ USES = (
     ("unpruned max", "max", None, Scoring(8.0, 0.7, 1.0)),
 )
 """Name, pooling, terms kept per picture, scoring."""
-
-HOLD_EVERY = 50
 
 
 class Item(NamedTuple):
@@ -66,28 +65,21 @@ class Layer(NamedTuple):
 
 
 def load_layer(net: Lite2, train: Pictures, sides: list[Pictures], batch: int) -> Layer:
-    found = []
-    with matmul_precision("float32", net.device):
-        for pictures, store in ((train, torch.float16), *((side, torch.float32) for side in sides)):
-            found.append(patch_matrix(net, whole_views(pictures, net.device, batch), len(pictures.whole), store)[0])
-    held = torch.arange(len(train.whole), device=net.device) % min(HOLD_EVERY, max(2, len(train.whole) // 4)) == 1
-    return Layer(found[0][~held].flatten(0, 1), found[0][held].flatten(0, 1).float(), found[1], found[2])
+    """The patches of all pictures in one layer."""
+    patches, _ = whole_patches(net, train, batch, torch.float16)
+    gallery, queries = (whole_patches(net, side, batch)[0] for side in sides)
+    held = held_out(len(train.whole), net.device)
+    return Layer(patches[~held].flatten(0, 1), patches[held].flatten(0, 1).float(), gallery, queries)
 
 
-@torch.no_grad()
 def pooled(result: TrainResult, patches: torch.Tensor, k: int, how: str, block: int = 64) -> torch.Tensor:
     """Pictures x terms, in blocks: at k=128 the strongest terms of all patches would not be worth keeping."""
-    out = []
-    with matmul_precision("float32", patches.device):
-        for start in range(0, len(patches), block):
-            part = patches[start : start + block]
-            values, terms = result.sae.activations(result.normalise(part.flatten(0, 1)), k)
-            shape = (len(part), part.shape[1], k)
-            out.append(Codes(values.view(shape), terms.view(shape).int()).pooled(k, result.settings.width, how))
-    return torch.cat(out)
+    parts = (patches[start : start + block] for start in range(0, len(patches), block))
+    return torch.cat([of_pictures(result, part, k).pooled(k, result.settings.width, how) for part in parts])
 
 
 def measured(result: TrainResult, layer: Layer, test: Test) -> dict[str, Any]:
+    """Every use by name."""
     rows: dict[str, Any] = {}
     for how in ("sum", "max"):
         both = [pooled(result, side, result.settings.k, how) for side in (layer.gallery, layer.queries)]
@@ -95,8 +87,7 @@ def measured(result: TrainResult, layer: Layer, test: Test) -> dict[str, Any]:
             if pooling == how:
                 documents, asked = (stored(weights, k_post) for weights in both)
                 with matmul_precision("tf32", documents.device):
-                    row = measure(asked, impacts(documents, scoring), scoring, test)
-                rows[name] = row | {"postings": float((documents > 0).sum()) / len(documents)}
+                    rows[name] = measure(asked, documents, scoring, test)
     return rows
 
 
@@ -113,33 +104,24 @@ def described(block: int | None, net: Lite2) -> dict[str, Any]:
 
 
 def run(args: argparse.Namespace) -> None:
-    start = time.perf_counter()
-
-    def say(text: str) -> None:
-        print(f"[{time.perf_counter() - start:6.1f}s] {text}", flush=True)
-
+    clock = Clock(0.0)
     sets = [read_pictures(folder, small=False, limit=args.limit) for folder in args.images]
     train = Pictures([name for part in sets for name in part.names], np.concatenate([p.whole for p in sets]), None)
     sides = [read_pictures(args.test / part, small=False, limit=args.limit) for part in ("gallery", "query")]
-    say(f"{len(train.whole):,} training pictures, {len(sides[0].names):,} and {len(sides[1].names):,} to test on")
-    head = Lite2(args.weights, args.device)
-    with matmul_precision("float32", head.device):
-        vectors = [
-            patch_matrix(head, whole_views(s, head.device, args.batch), len(s.names), torch.float16)[1] for s in sides
-        ]
-    classes = {name: i for i, name in enumerate(sorted({Path(n).parent.name for s in sides for n in s.names}))}
-    labels = [torch.tensor([classes[Path(n).parent.name] for n in s.names], device=head.device) for s in sides]
-    dense = vectors[1] @ vectors[0].T
-    test = Test(labels[0], labels[1], dense, np.array([even(Path(n).name) for n in sides[1].names]))
-    found: dict[str, Any] = {"dense": halves(recalls(dense, test)[1], test), "items": {}}
-    say(f"dense R@1 {found['dense']}")
+    clock.say(f"{len(train.whole):,} training pictures")
+    bench = load_bench(args.test, Lite2(args.weights, args.device), args.batch, args.limit)
+    test = bench.test
+    clock.say(bench.said)
+    del bench
+    dense = halves(recalls(test.dense, test)[1], test.even)
+    found: dict[str, Any] = {"dense": dense, "items": {}}
     layer: Layer | None = None
     for item in sorted(args.plan, key=lambda item: -1 if item.block is None else item.block):
         net = Lite2(args.weights, args.device, item.block)
         if layer is None or layer.train.shape[1] != net.channels:
             layer = None
             layer = load_layer(net, train, sides, args.batch)
-            say(f"layer {item.block}: {net.cells} cells of {net.channels}")
+            clock.say(f"layer {item.block}: {net.cells} cells of {net.channels}")
         rows = len(layer.train)
         settings = SaeSettings(
             width=item.width, k=item.k, seed=item.seed, batch=8_192, dead_after=500_000,
@@ -152,12 +134,14 @@ def run(args: argparse.Namespace) -> None:
             "cells": net.cells, "metrics": result.metrics, "uses": uses,
         }  # fmt: skip
         for name, row in uses.items():
-            say(f"{item.name} {name}: r1 {row['r1']['all']:.4f} odd {row['r1']['odd']:.4f} {row['postings']:.0f}p")
+            clock.say(
+                f"{item.name} {name}: r1 {row['r1']['all']:.4f} odd {row['r1']['odd']:.4f} {row['postings']:.0f}p"
+            )
         (args.out / "ablation.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         if item.seed == 0:
             info = {"name": item.name, "encoder": described(item.block, net)}
             save_vocabulary(result, args.out / item.name, info=info)
-    say("done")
+    clock.say("done")
 
 
 def main() -> None:
@@ -177,4 +161,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

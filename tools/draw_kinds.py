@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import matplotlib
-from label_text_judge import read_judgements
 from label_text_vocabulary import JUDGEMENTS
+from labelling.judge import read_judgements
 from matplotlib.figure import Figure
 
 from zipfian.vocabulary.labels import KINDS

@@ -3,7 +3,7 @@
     PYTHONPATH=src python tools/label_text_vocabulary.py --statistics statistics.safetensors \
         --text wiki-paragraphs.txt.xz --tokenizer tokenizer.json --model src/zipfian/models/text-16k --work WORK
 
-`statistics.safetensors` (train_text_vocabulary.py) holds the 100 strongest firings of each term as token numbers over
+`statistics.safetensors` (train_vocabulary.py) holds the 100 strongest firings of each term as token numbers over
 the text. Tokenising the text takes minutes, once per WORK folder; the rest takes less than one. Writes labels.json.gz
 into the model's folder, with the kinds and the rule that told them apart, and prints how far the rule agrees with
 the judgements in docs/vocabulary-judgements.tsv. `--sheet FILE` writes what a reader judges by.
@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from label_text_corpus import load_corpus
-from label_text_judge import agreement, draw, read_judgements, sheet
-from label_text_names import Namer
-from label_text_rule import kind_of, rule
-from label_text_terms import Reader
+from labelling.corpus import load_corpus
+from labelling.judge import agreement, draw, read_judgements, sheet
+from labelling.names import Namer
+from labelling.rule import kind_of, rule
+from labelling.terms import Reader
 from safetensors.numpy import load_file
+from texts import Array
 
 from zipfian.vocabulary.labels import KINDS, Labels, write_labels
 
@@ -42,9 +43,7 @@ def piece_names(tokenizer_file: Path) -> list[str]:
     return names
 
 
-def top_pieces(
-    pieces: np.ndarray, shares: np.ndarray, names: Sequence[str]
-) -> tuple[tuple[tuple[str, float], ...], ...]:
+def top_pieces(pieces: Array, shares: Array, names: Sequence[str]) -> tuple[tuple[tuple[str, float], ...], ...]:
     """The pieces that give a term most of its activation, with their shares."""
     return tuple(
         tuple((names[p], float(s)) for p, s in zip(row[:PIECES], of[:PIECES], strict=True) if s >= LEAST_SHARE)

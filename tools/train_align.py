@@ -11,20 +11,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from train_align_data import Coder, Flickr, count_words, load_flickr, load_words, save_features, save_words
-from train_align_table import choose_table, fused, table_scores
+from training.align_data import Coder, Flickr, count_words, load_flickr, load_words, save_features, save_words
+from training.align_table import choose_table, fused, table_scores
+from training.plan import Clock
 
 from zipfian.train.align import AlignResult, CaptionedImages, train_heads
 from zipfian.train.align_export import save_alignment
+from zipfian.train.align_measure import named
 from zipfian.train.align_settings import AlignSettings
+from zipfian.train.passes import score_recalls
 
 BASE = AlignSettings(dim=128, hidden=256, word_rank=192, term_rank=0, batch=1_024, epochs=40, patience=10)
 STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
@@ -50,15 +51,9 @@ def plain(data: CaptionedImages, settings: AlignSettings) -> CaptionedImages:
 class Search:
     """Trains, remembers, and keeps what is best on dev."""
 
-    def __init__(self, flickr: Flickr, args: argparse.Namespace) -> None:
-        self.flickr, self.args, self.start = flickr, args, time.perf_counter()
+    def __init__(self, flickr: Flickr, args: argparse.Namespace, clock: Clock) -> None:
+        self.flickr, self.args, self.clock = flickr, args, clock
         self.tried: list[dict[str, Any]] = []
-
-    def say(self, text: str) -> None:
-        print(f"[{time.perf_counter() - self.start:6.1f}s] {text}", flush=True)
-
-    def left(self) -> float:
-        return float(self.args.budget - (time.perf_counter() - self.start))
 
     def train(self, settings: AlignSettings) -> AlignResult:
         parts = self.flickr.parts
@@ -70,14 +65,14 @@ class Search:
 
     def climb(self, settings: AlignSettings) -> AlignSettings:
         best = self.mean(settings)
-        self.say(f"start {best:.4f}")
+        self.clock.say(f"start {best:.4f}")
         for name, values in STEPS:
             for value in values:
-                if self.left() < self.args.reserve:
+                if self.clock.left() < self.args.reserve:
                     return settings
                 tried = replace(settings, **{name: value})
                 score = self.mean(tried)
-                self.say(f"{name}={value}: {score:.4f}" + (" kept" if score > best else ""))
+                self.clock.say(f"{name}={value}: {score:.4f}" + (" kept" if score > best else ""))
                 if score > best:
                     best, settings = score, tried
         return settings
@@ -98,16 +93,8 @@ def scores_of(results: list[AlignResult], data: CaptionedImages) -> torch.Tensor
 
 def recalls_of(scores: torch.Tensor, other: torch.Tensor | None = None) -> dict[str, float]:
     """R@1, 5 and 10 of both directions from a matrix of pictures x captions, or one matrix for each direction."""
-    n, per = scores.shape[0], scores.shape[1] // scores.shape[0]
-    owner = torch.arange(n, device=scores.device).repeat_interleave(per)
-    right = scores[owner, torch.arange(scores.shape[1], device=scores.device)]
-    ahead = (scores >= right).sum(dim=0) - 1
-    if other is not None:
-        scores, right = other, other[owner, torch.arange(scores.shape[1], device=scores.device)]
-    best = right.view(n, per).max(dim=1).values
-    above = (scores >= best[:, None]).sum(dim=1) - (right.view(n, per) >= best[:, None]).sum(dim=1)
-    out = {f"t2i_r@{k}": float((ahead < k).double().mean()) for k in (1, 5, 10)}
-    return out | {f"i2t_r@{k}": float((above < k).double().mean()) for k in (1, 5, 10)}
+    t2i, i2t = score_recalls(scores)
+    return named((t2i, i2t if other is None else score_recalls(other)[1]))
 
 
 def show(name: str, found: dict[str, float]) -> str:
@@ -124,9 +111,10 @@ def run(args: argparse.Namespace) -> None:
         return
     coder = Coder(args.vocabulary, args.device)
     flickr = load_flickr(args, words, coder, lambda text: print(text, flush=True))
-    search = Search(flickr, args)
+    clock = Clock(args.budget)
+    search = Search(flickr, args, clock)
     settings = search.climb(replace(BASE, **args.change))
-    search.say(f"chosen: {settings}")
+    clock.say(f"chosen: {settings}")
     if args.save_features:
         save_features(flickr, args.save_features)
     report: dict[str, Any] = {"settings": settings.to_json(), "dev": {}, "test": {}, "tried": search.tried}
@@ -135,10 +123,10 @@ def run(args: argparse.Namespace) -> None:
     families = {"one": members[:1], "two": members[:2], "members": members, "large": [large]}
     for name, family in families.items():
         report["dev"][name] = recalls_of(scores_of(family, flickr.parts["dev"]))
-        search.say(show(f"dev {name}", report["dev"][name]))
-    table, chosen = choose_table(flickr, words, coder, recalls_of, search.say)
+        clock.say(show(f"dev {name}", report["dev"][name]))
+    table, chosen = choose_table(flickr, coder, recalls_of, clock.say)
     report["table"] = chosen
-    dev_table = table_scores(table, flickr, "dev", coder, words, chosen)
+    dev_table = table_scores(table, flickr, "dev", coder, chosen)
     heads = scores_of(members, flickr.parts["dev"])
     weights = [0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4]
     mixed = {weight: recalls_of(*fused(heads, dev_table, weight)) for weight in weights}
@@ -148,7 +136,7 @@ def run(args: argparse.Namespace) -> None:
     # The test split is looked at here, once, for what was chosen above.
     heads, test_table = (
         scores_of(members, flickr.parts["test"]),
-        table_scores(table, flickr, "test", coder, words, chosen),
+        table_scores(table, flickr, "test", coder, chosen),
     )
     report["test"] = {
         "heads": recalls_of(heads), "one": recalls_of(scores_of(members[:1], flickr.parts["test"])),
@@ -156,7 +144,7 @@ def run(args: argparse.Namespace) -> None:
     }  # fmt: skip
     for split in ("dev", "test"):
         for name, found in report[split].items():
-            search.say(show(f"{split} {name}", found))
+            clock.say(show(f"{split} {name}", found))
     info = {"name": args.out.name, "terms": coder.settings, "words_fingerprint": words.fingerprint, "table": chosen,
             "fusion_weight": weight, "dev": report["dev"], "test": report["test"]}  # fmt: skip
     save_alignment(
@@ -164,7 +152,7 @@ def run(args: argparse.Namespace) -> None:
         table=table, info=info,
     )  # fmt: skip
     (args.out / "trials.json").write_text(json.dumps(report))
-    search.say(f"{(args.out / 'heads' / 'align.safetensors').stat().st_size / 1e6:.2f} MB")
+    clock.say(f"{(args.out / 'heads' / 'align.safetensors').stat().st_size / 1e6:.2f} MB")
 
 
 def main() -> None:
@@ -196,4 +184,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

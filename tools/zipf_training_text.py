@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from label_text_corpus import read_lines
+from texts import read_lines
 
 from zipfian.evaluate.zipf import zipf_report, zipf_table
 from zipfian.evaluate.zipf_collection import vocabulary_report

@@ -191,9 +191,6 @@ MAX_RECORD_SEPARATORS = 4_000_000
 MAX_GRADE = 30
 """Largest grade whose gain 2^rel - 1 is used; pytrec_eval keeps gains as 32-bit whole numbers."""
 
-MAX_SCORE_CELLS = 500_000_000
-"""Queries x documents of one matrix of scores: 4 GB."""
-
 MAX_ROTATED_DIM = 8_192
 """Components of a vector that is rotated for surrogate text: the rotation is a square matrix, 256 MiB at this size."""
 
@@ -208,6 +205,3 @@ MAX_KEYWORD_BYTES = 32_766
 
 MAX_FILTER_GAPS = 500
 """Values of one `not in` on a list field in a cluster: each becomes a range of its own."""
-
-MAX_LOG_BYTES = 64 * 1024 * 1024
-"""Bytes of a training log that a table is made from, unpacked."""

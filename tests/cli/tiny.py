@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,9 +44,6 @@ class TinyEncoder:
 
     def count_tokens(self, items: Sequence[Any]) -> list[int]:
         return [len(found.vectors) for found in self.encode_documents(items)]
-
-    def stream_documents(self, items: Iterable[Any]) -> Iterator[Encoded]:
-        return iter(self.encode_documents(list(items)))
 
     def _text(self, text: str) -> Encoded:
         found = [(WORDS.index(m[0].lower()), m.span()) for m in re.finditer(r"\w+", text) if m[0].lower() in WORDS]

@@ -109,11 +109,10 @@ def test_layers_side_by_side_with_factors(minilm: object) -> None:
     assert np.array_equal(both.pooled, last.pooled)
 
 
-def test_queries_streams_progress_and_counts(text_encoder: TextEncoder) -> None:
+def test_queries_progress_and_counts(text_encoder: TextEncoder) -> None:
     texts = [words(n % 7 + 1, n) for n in range(30)]
     expected = text_encoder.encode_documents(texts)
     assert all(same(a, b) for a, b in zip(text_encoder.encode_queries(texts), expected, strict=True))
-    assert all(same(a, b) for a, b in zip(text_encoder.stream_documents(iter(texts)), expected, strict=True))
     calls: list[tuple[int, int]] = []
     text_encoder.encode_documents(texts, progress=lambda done, total: calls.append((done, total)))
     assert calls == sorted(calls) and calls[-1] == (30, 30)

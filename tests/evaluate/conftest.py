@@ -1,10 +1,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.collection.models.conftest import picture
+from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
+from zipfian import Leg
+from zipfian.encode.cache import EncodingCache
+from zipfian.evaluate import build
+from zipfian.evaluate.datasets import CaptionSet, Dataset, load_captions
 
 DOCS = {
     "d1": "Plants make food from light.",
@@ -69,3 +77,41 @@ def captions(tmp_path: Path, touch: Touch) -> tuple[Path, Path]:
         rows.append(json.dumps({"image": name, "split": "test" if i < 12 else "dev", "captions": texts}))
     (tmp_path / "captions.jsonl").write_text("\n".join(rows))
     return tmp_path / "captions.jsonl", tmp_path / "images"
+
+
+COLOURS = {"dog": (255, 0, 0), "cat": (0, 255, 0), "car": (0, 0, 255), "sun": (0, 0, 0), "puppy": (200, 0, 0)}
+"""What the toys understand: the direction of each word is that of its colour."""
+
+
+@pytest.fixture
+def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptionSet:
+    """Five pictures of one colour each, five captions that name what the toys see in it."""
+    rows = []
+    for name, colour in COLOURS.items():
+        (tmp_path / "images").mkdir(exist_ok=True)
+        picture(tmp_path / "images" / f"{name}.png", colour)
+        captions = [f"a {name} {word}" for word in ("here", "there", "again", "outside", "alone")]
+        rows.append(json.dumps({"image": f"{name}.png", "split": "test", "captions": captions}))
+    (tmp_path / "captions.jsonl").write_text("\n".join(rows))
+    sae = toy_vocabulary(tmp_path / "toy-sae")
+    align = str(toy_alignment(tmp_path / "toy-align", sae))
+    text, image = ToyText(), ToyImage()
+
+    def make_legs(names: Sequence[str], dataset: Dataset, encoder: Any = None) -> dict[str, Leg]:
+        source: Any = "image" if "image" in next(dataset.documents()) else "text"
+        across = {"model": align, "text": text, "image": image}
+        made = {
+            "words": Leg.words, "latent": lambda: Leg.latent(sae, encoder=text),
+            "dense": lambda: Leg.dense(encoder=text),
+            "aligned": lambda: Leg.aligned(source, **across), "translated": lambda: Leg.translated(source, **across),
+        }  # fmt: skip
+        visual = {"visual": Leg.visual(sae, encoder=image)} if source == "image" and "translated" in names else {}
+        return {**visual, **{name: made[name]() for name in names}}
+
+    class OwnCache(EncodingCache):
+        def __init__(self) -> None:
+            super().__init__(tmp_path / "encodings")
+
+    monkeypatch.setattr("zipfian.collection.facade.EncodingCache", OwnCache)
+    monkeypatch.setattr(build, "make_legs", make_legs)
+    return load_captions(tmp_path / "captions.jsonl", tmp_path / "images")

@@ -7,11 +7,11 @@ import pytest
 from tests.evaluate.conftest import write_beir
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.build import built, fingerprint, grouped
+from zipfian.evaluate.compare import Options, compare, default_measures
 from zipfian.evaluate.cost import Touched, cost_of, summed
 from zipfian.evaluate.datasets import load_beir
-from zipfian.evaluate.lab import Options, compare, default_measures
 from zipfian.evaluate.methods import METHODS, asked, find
-from zipfian.evaluate.runner import run_method
+from zipfian.evaluate.runner import run_methods
 
 
 def test_a_kept_collection_is_used_again(beir: Path, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_fusion_gets_a_collection_of_its_own_legs() -> None:
 def test_what_a_search_touches(beir: Path) -> None:
     data = load_beir(beir)
     with built(data, ["words"]) as collection:
-        found = run_method(collection, METHODS["words"], data, ["r@1"], timed=False).values
+        found = run_methods(collection, [METHODS["words"]], data, ["r@1"], timed=False)["words"].values
         assert cost_of(collection, METHODS["hybrid"], "text", asked(data.queries["q1"]), []) == []
     # plants+light: d1 d3 d5 + d1 = 4 of 3 documents; cats, sleep: d2 twice; garden d3 d4 + pond d4 d5; fish d4 d5
     # ("and" and "sleeping" are in no document or stem to one that is)

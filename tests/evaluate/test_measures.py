@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zipfian.errors import InvalidInput, MissingExtra
-from zipfian.evaluate.measures import depth_for, evaluate, means, split_key, trapezoid_ap
+from zipfian.evaluate.measures import depth_for, evaluate, means, split_key
 
 QRELS = {"q1": {"a": 2, "b": 1, "c": 1}, "q2": {"x": 1}, "q3": {"y": 1}}
 RUN = {
@@ -101,12 +101,3 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(MissingExtra, match=r"zipfian\[eval\]"):
         evaluate(RUN, QRELS, ["map"])
-
-
-def test_the_oxford_area_by_hand() -> None:
-    # relevant at places 1 and 3 of three: (1 + 1)/2 + (1/2 + 2/3)/2, over 2
-    assert trapezoid_ap(["a", "n", "b"], frozenset("ab")) == pytest.approx((1.0 + (1 / 2 + 2 / 3) / 2) / 2)
-    assert trapezoid_ap(["n", "a"], frozenset("a")) == pytest.approx((0.0 + 0.5) / 2)
-    assert trapezoid_ap(["a", "b"], frozenset("ab")) == 1.0
-    with pytest.raises(InvalidInput):
-        trapezoid_ap(["a"], frozenset())

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from zipfian.errors import InvalidInput
+from zipfian.evaluate.compare import Options, compare_captions, compare_loo
 from zipfian.evaluate.datasets import CaptionSet, load_captions
-from zipfian.evaluate.lab import Options, compare_captions, compare_loo
 from zipfian.evaluate.loo_report import as_json, rows, write
 from zipfian.evaluate.protocols import fair_loo, karpathy, summarise, val_only
 

@@ -11,17 +11,17 @@ from zipfian.evaluate import measures
 from zipfian.evaluate.datasets import load_beir, load_class_folders
 from zipfian.evaluate.methods import METHODS
 from zipfian.evaluate.results import Report, csv_text, markdown, shown
-from zipfian.evaluate.runner import MethodResult, run_method
+from zipfian.evaluate.runner import MethodResult, run_methods
 
 
 def test_a_run_is_measured(beir: Path) -> None:
     data = load_beir(beir)
     answers = {"plants and light": ["d1", "d3"], "sleeping cats": ["d1", "d2"], "garden pond": [], "fish": ["d5"]}
     done: list[int] = []
-    found = run_method(
-        FakeCollection(["words"], {"words": answers}), METHODS["words"], data, ["r@1", "recall@10", "mrr@10"],
+    found = run_methods(
+        FakeCollection(["words"], {"words": answers}), [METHODS["words"]], data, ["r@1", "recall@10", "mrr@10"],
         progress=lambda: done.append(1),
-    )  # fmt: skip
+    )["words"]  # fmt: skip
     assert found.per_query["r@1"] == {"q1": 1.0, "q2": 0.0, "q3": 0.0, "q4": 1.0}
     assert found.values["mrr@10"] == pytest.approx((1 + 0.5 + 0 + 1) / 4)
     assert found.values["recall@10"] == pytest.approx(0.75)
@@ -34,7 +34,7 @@ def test_ignored_documents_leave_the_ranking_and_make_room(classes: Path) -> Non
     data = load_class_folders(classes)
     answers = {"own.jpg": ["gallery/dog/c.webp", "gallery/dog/d.jpg"], "q.jpg": ["gallery/cat/a.jpg"]}
     collection = FakeCollection(["visual"], {"visual": answers})
-    found = run_method(collection, METHODS["visual"], data, ["r@1"], depth=1, timed=False)
+    found = run_methods(collection, [METHODS["visual"]], data, ["r@1"], depth=1, timed=False)["visual"]
     assert [doc for doc, _ in found.run["query/dog/own.jpg"]] == ["gallery/dog/d.jpg"]
     assert found.values["r@1"] == 1.0
     asked = {Path(str(row["question"].image)).name: row["k"] for row in collection.asked}
@@ -43,7 +43,7 @@ def test_ignored_documents_leave_the_ranking_and_make_room(classes: Path) -> Non
 
 def test_a_leg_that_is_missing_stops_the_run(beir: Path) -> None:
     with pytest.raises(InvalidInput, match="needs the leg 'dense'"):
-        run_method(FakeCollection(["words"], {}), METHODS["dense"], load_beir(beir), measures.TEXT)
+        run_methods(FakeCollection(["words"], {}), [METHODS["dense"]], load_beir(beir), measures.TEXT)
 
 
 def result(name: str, values: list[float]) -> MethodResult:

@@ -1,22 +1,17 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zipfian.errors import InvalidInput
-from zipfian.evaluate.significance import holm, incomplete_beta, paired, student_p
+from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.evaluate.significance import holm, paired, student_p
 
-special = pytest.importorskip("scipy.special")
 stats = pytest.importorskip("scipy.stats")
-
-
-@given(st.floats(0.1, 200), st.floats(0.1, 200), st.floats(0, 1))
-def test_incomplete_beta_against_scipy(a: float, b: float, x: float) -> None:
-    assert incomplete_beta(a, b, x) == pytest.approx(float(special.betainc(a, b, x)), rel=1e-9, abs=1e-13)
 
 
 @given(st.floats(-50, 50), st.integers(1, 5_000))
@@ -95,3 +90,9 @@ def test_bad_input() -> None:
         paired([], [])
     with pytest.raises(InvalidInput, match="'t' or 'randomisation'"):
         paired([0.0, 1.0], [1.0, 1.5], "z")  # type: ignore[arg-type]
+
+
+def test_without_scipy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with pytest.raises(MissingExtra, match=r"a significance test .*pip install 'zipfian\[eval\]'"):
+        paired([0.0, 1.0], [1.0, 1.5])

@@ -124,7 +124,7 @@ def test_deletes_and_merges(directory: MemoryDirectory, writer: Writer) -> None:
     writer.commit()
     a, b, c, d = writer.entries
     deleted = delete_documents(directory, SegmentReader(directory, b), np.array([0]))
-    writer.set_deletes(b.id, deleted.files["del"])
+    writer.update(deleted)
     assert writer.entries[1] == deleted
     with pytest.raises(InvalidInput, match="have changed"):
         writer.replace([b, c], None)  # a merge of `b` as it was would bring the deleted document back
@@ -143,8 +143,6 @@ def test_deletes_and_merges(directory: MemoryDirectory, writer: Writer) -> None:
     writer.replace([d], None)
     writer.commit()
     assert committed(directory) == ["a", "aa", "bb", "c", "cc"]
-    with pytest.raises(InvalidInput, match="no segment"):
-        writer.set_deletes(b.id, deleted.files["del"])
     with pytest.raises(InvalidInput, match="no segment"):
         writer.update(b)
 

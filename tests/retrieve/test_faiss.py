@@ -1,9 +1,8 @@
-"""FAISS first stages: exact scores whatever the index, filters obeyed, caches never read on trust."""
+"""FAISS first stages: exact scores whatever the index, filters obeyed."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -106,29 +105,6 @@ def test_what_does_not_fit_is_changed_and_said() -> None:
     assert any("lists are too many" in n for n in notes) and any("4 bits" in n for n in notes)
     assert fitted(FAMILIES["ivf-flat"], 100_000, 384)[0].lists == round(4 * 100_000**0.5)
     assert fitted(FAMILIES["bm25v-ivfpq"], 1_300, 384)[0].bits == 5
-
-
-def test_a_cache_file_is_read_only_by_its_hash(
-    searcher: DenseSearcher, indexes: dict[str, FaissIndex], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import faiss
-
-    path = tmp_path / "cache.faiss"
-    for name in ("ivf-pq", "opq16", "hnsw"):
-        digest = indexes[name].save(path)
-        again = FaissIndex.load(path, digest, searcher, name)
-        assert again is not None
-        query = queries(1)[0]
-        assert again.search(query, 10)[0].tolist() == indexes[name].search(query, 10)[0].tolist()
-    assert [p.name for p in tmp_path.iterdir()] == ["cache.faiss"]
-    other = DenseSearcher.from_array(np.ones((5, DIM)))
-    assert FaissIndex.load(path, digest, other, "hnsw") is None  # an index of other vectors
-    monkeypatch.setattr(faiss, "deserialize_index", lambda *_: pytest.fail("FAISS saw an unverified file"))
-    damaged = bytearray(path.read_bytes())
-    damaged[len(damaged) // 2] ^= 1
-    path.write_bytes(bytes(damaged))
-    assert FaissIndex.load(path, digest, searcher, "hnsw") is None
-    assert FaissIndex.load(tmp_path / "none", digest, searcher, "hnsw") is None
 
 
 def test_bad_input(searcher: DenseSearcher, indexes: dict[str, FaissIndex]) -> None:

@@ -20,7 +20,7 @@ LINES += ["Bletchley and Finchley and Purley in 1999"] * 5
 @pytest.fixture(scope="module")
 def tools() -> SimpleNamespace:
     parts = ("corpus", "judge", "names", "rule", "terms")
-    return SimpleNamespace(**dict(zip(parts, load(*(f"label_text_{part}" for part in parts)), strict=True)))
+    return SimpleNamespace(**dict(zip(parts, load(*(f"labelling.{part}" for part in parts)), strict=True)))
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,10 @@ from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable
 
 torch = pytest.importorskip("torch")
 
-from zipfian.train.align import AlignResult, CaptionedImages, recalls, train_heads  # noqa: E402
+from zipfian.train.align import AlignResult, CaptionedImages, train_heads  # noqa: E402
 from zipfian.train.align_export import save_alignment  # noqa: E402
 from zipfian.train.align_settings import AlignSettings  # noqa: E402
+from zipfian.train.passes import recalls  # noqa: E402
 from zipfian.train.translate import ridge_table  # noqa: E402
 
 WORDS, TERMS, WIDTH = 30, 40, 12

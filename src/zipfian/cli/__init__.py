@@ -18,7 +18,6 @@ from zipfian._version import __version__
 from zipfian.cli._terminal import STANDARD_OUTPUT, guarded
 from zipfian.errors import ZipfianError
 
-EXIT_OK = 0
 EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -34,7 +33,7 @@ COMMANDS: dict[str, str] = {
     "delete": "remove documents by id",
     "merge": "join segments and drop what was deleted",
     "weights": "fetch, list and find the encoders' weights",
-    "eval": "measure methods on data with known answers, with significance; one command per published table",
+    "eval": "measure methods on data with known answers, with significance",
     "tune": "choose scoring or weights on a dataset, k-fold",
     "train": "train a vocabulary of your own on the token vectors of an encoder",
     "export": "write a collection as surrogate text, or as mapping and bulk files for OpenSearch",

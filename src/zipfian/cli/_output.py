@@ -19,12 +19,12 @@ from contextlib import contextmanager
 from datetime import date
 from typing import Any, TextIO, TypeVar
 
-from zipfian.cli._terminal import BOLD, DIM, MATCH, YELLOW, escaped, is_terminal, printable, unguarded
+from zipfian.cli._terminal import BOLD, DIM, MATCH, escaped, is_terminal, printable, unguarded
 
 T = TypeVar("T")
 
 __all__ = [
-    "BOLD", "DIM", "MATCH", "YELLOW", "Progress", "human_bytes", "human_seconds", "is_terminal", "note", "paint",
+    "BOLD", "DIM", "MATCH", "Progress", "human_bytes", "human_seconds", "is_terminal", "note", "paint",
     "plain", "print_json", "printable", "table", "wants_colour", "warnings_as_notes", "width",
 ]  # fmt: skip
 

@@ -14,7 +14,6 @@ from typing import Any, TextIO
 
 BOLD = "1"
 DIM = "2"
-YELLOW = "33"
 MATCH = "1;33"
 PLAIN = "0"
 

@@ -1,4 +1,4 @@
-"""`zipfian eval text | images | captions | table | report`: how well methods find, on data with known answers."""
+"""`zipfian eval text | images | captions`: how well methods find, on data with known answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zipfian.cli._arguments import positive
 from zipfian.cli._output import DIM, Progress, note, paint, print_json, printable, table
 
 if TYPE_CHECKING:
-    from zipfian.evaluate.lab import Options
+    from zipfian.evaluate.compare import Options
     from zipfian.evaluate.results import Report
 
 TEXT_METHODS = "words,latent,dense,hybrid"
@@ -50,15 +50,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     captions.add_argument("--runs", type=positive, default=5, metavar="N", help="of fair-loo (5)")
     captions.add_argument("--seed", type=int, default=42, help="of fair-loo's folds (42)")
     _common(captions, None)
-    tables = kinds.add_parser("table", help="one published table or figure on the data at hand")
-    tables.add_argument("name", nargs="?", metavar="NAME", help="leave out to list them")
-    tables.add_argument("--data", action="append", default=[], metavar="NAME=PATH", help="where a dataset lies")
-    tables.add_argument("--out", type=Path, metavar="DIR", help="write Markdown, JSON, CSV and plots here")
-    tables.add_argument("--work", type=Path, metavar="DIR", help="keep the built collections here")
-    tables.add_argument("--json", action="store_true", help="print the result as JSON")
-    report = kinds.add_parser("report", help="build docs/results.md from the JSON files of earlier runs")
-    report.add_argument("folder", type=Path, metavar="RESULTS", help="the folder of the JSON files")
-    report.add_argument("--into", type=Path, required=True, metavar="FILE", help="the Markdown file to write")
 
 
 def _common(parser: argparse.ArgumentParser, methods: str | None) -> None:
@@ -78,13 +69,13 @@ def _common(parser: argparse.ArgumentParser, methods: str | None) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
-    kinds = {"text": _text, "images": _images, "captions": _captions, "table": _table, "report": _report}
+    kinds = {"text": _text, "images": _images, "captions": _captions}
     return kinds[args.what](args)
 
 
 def _text(args: argparse.Namespace) -> int:
+    from zipfian.evaluate.compare import compare
     from zipfian.evaluate.datasets import load_beir
-    from zipfian.evaluate.lab import compare
 
     dataset, options = load_beir(args.folder, args.split), _options(args)
     if args.encoder is not None:
@@ -103,8 +94,8 @@ def _encoder(name: str) -> Any:
 
 def _images(args: argparse.Namespace) -> int:
     from zipfian.errors import InvalidInput
+    from zipfian.evaluate.compare import compare
     from zipfian.evaluate.datasets import load_class_folders, load_holidays, load_revisited
-    from zipfian.evaluate.lab import compare
 
     if args.ground_truth is not None and args.holidays:
         raise InvalidInput("give either --ground-truth or --holidays, not both")
@@ -118,8 +109,8 @@ def _images(args: argparse.Namespace) -> int:
 
 
 def _captions(args: argparse.Namespace) -> int:
+    from zipfian.evaluate.compare import compare_captions, compare_loo
     from zipfian.evaluate.datasets import load_captions
-    from zipfian.evaluate.lab import compare_captions, compare_loo
     from zipfian.evaluate.protocols import karpathy, val_only
 
     captions = load_captions(args.file, args.images, args.split)
@@ -167,35 +158,13 @@ def _show_loo(args: argparse.Namespace, name: str, summaries: dict[str, Any]) ->
     return 0
 
 
-def _table(args: argparse.Namespace) -> int:
-    from zipfian.evaluate.tables import TABLES, run_table
-
-    if args.name is None:
-        print(table(["name", "what", "data"], [[t.name, t.summary, ", ".join(t.data)] for t in TABLES.values()]))
-        return 0
-    made = run_table(args.name, _data(args.data), args.out, args.work)
-    if args.json:
-        print_json(made.to_json())
-    else:
-        print(made.markdown())
-    return 0
-
-
-def _report(args: argparse.Namespace) -> int:
-    from zipfian.evaluate.report import build
-
-    count = build(args.folder, args.into)
-    note(f"{args.into}: {count} results")
-    return 0
-
-
 def _methods(args: argparse.Namespace, default: str) -> list[str]:
     given = default if args.methods is None else args.methods
     return [name.strip() for name in given.split(",") if name.strip()]
 
 
 def _options(args: argparse.Namespace) -> Options:
-    from zipfian.evaluate.lab import Options
+    from zipfian.evaluate.compare import Options
 
     reading, asking = Progress("indexing"), Progress("searching")
     keys = tuple(key.strip() for key in args.measures.split(",") if key.strip()) if args.measures else None
@@ -203,15 +172,3 @@ def _options(args: argparse.Namespace) -> Options:
         measures=keys, half=args.half, depth=args.depth, work=args.work, baseline=args.baseline,
         on_document=lambda done: reading.step(done - reading.done), on_query=asking.step,
     )  # fmt: skip
-
-
-def _data(pairs: list[str]) -> dict[str, Path]:
-    from zipfian.errors import InvalidInput
-
-    out: dict[str, Path] = {}
-    for pair in pairs:
-        name, sign, path = pair.partition("=")
-        if not (name and sign and path):
-            raise InvalidInput(f"--data takes NAME=PATH, such as scifact=data/scifact, not {pair!r}")
-        out[name] = Path(path)
-    return out

@@ -1,4 +1,4 @@
-"""`zipfian train sae | align`: a vocabulary, or a bridge between texts and pictures, of your own."""
+"""`zipfian train sae | align | import-sae`: a vocabulary, or a bridge between texts and pictures, of your own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli import train_align
+from zipfian.cli import train_align, train_import
 from zipfian.cli._arguments import positive
 from zipfian.cli._output import Progress, human_bytes, human_seconds, note, print_json, printable, table
 from zipfian.cli._train_data import Data, Survey
@@ -73,12 +73,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sae.add_argument("--keep-decoder", action="store_true", help="write the decoder too")
     sae.add_argument("--json", action="store_true", help="print the outcome as JSON")
     train_align.configure(kinds)
+    train_import.configure(kinds)
 
 
 def run(args: argparse.Namespace) -> int:
     """Encode, train, write."""
     if args.what == "align":
         return train_align.run(args)
+    if args.what == "import-sae":
+        return train_import.run(args)
     _check_folder(args.out, args.resume)
     from zipfian.encode.hub._torch import checked_device
     from zipfian.train import sae  # asks for torch before anything slow begins

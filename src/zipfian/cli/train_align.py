@@ -14,9 +14,10 @@ from zipfian.cli._output import Progress, note, print_json, printable, table
 from zipfian.errors import IndexExists, InvalidInput
 
 if TYPE_CHECKING:
-    from zipfian.train.align import AlignResult, Epoch
+    from zipfian.train.align import AlignResult
     from zipfian.train.align_data import Captions, Encoders, Split, Words
     from zipfian.train.align_settings import AlignSettings
+    from zipfian.train.passes import Epoch
     from zipfian.train.translate import Table
 
 FINISHED = "align.json"

@@ -319,11 +319,6 @@ class Store:
         self._encoding = None
         self._load()
 
-    @property
-    def waiting(self) -> int:
-        """Documents not yet in a segment."""
-        return len(self._items)
-
 
 def _named(problem: Problem, item: Item) -> Problem:
     """The same kind of error, saying which document it was."""

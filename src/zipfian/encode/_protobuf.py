@@ -47,8 +47,3 @@ def text(field: int, value: str) -> bytes:
 def integers(field: int, values: Iterable[int]) -> bytes:
     """Repeated field of type int64 (packed)."""
     return blob(field, b"".join(varint(v) for v in values))
-
-
-def reals(field: int, values: Iterable[float]) -> bytes:
-    """Repeated field of type float (packed)."""
-    return blob(field, b"".join(struct.pack("<f", v) for v in values))

@@ -55,9 +55,6 @@ class Encoder(Protocol[Item]):
     def count_tokens(self, items: Sequence[Item]) -> list[int]:
         """Tokens of each item, without encoding it; for estimates."""
 
-    def stream_documents(self, items: Iterable[Item]) -> Iterator[Encoded]:
-        """As `encode_documents`, a bounded number of items at a time, for collections larger than memory."""
-
 
 def fingerprint(name: str, settings: Mapping[str, Any]) -> str:
     """`name:hash`, where the hash covers everything in `settings`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -147,11 +147,6 @@ class ImageEncoder:
     def encode_queries(self, items: Sequence[ImageSource], *, progress: base.Progress | None = None) -> list[Encoded]:
         """Encode pictures to search with: the same work."""
         return self.encode_documents(items, progress=progress)
-
-    def stream_documents(self, items: Iterable[ImageSource]) -> Iterator[Encoded]:
-        """Encode any number of pictures, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
 
     def count_tokens(self, items: Sequence[ImageSource]) -> list[int]:
         """Patches of each picture: always the same."""

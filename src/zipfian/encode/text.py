@@ -7,7 +7,7 @@ vectors are the same bits whatever else is encoded with it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -21,6 +21,7 @@ from zipfian.encode.layers import LayerChoice, checked_layers
 from zipfian.encode.plan import Batch, Job, batches, jobs_of
 from zipfian.encode.session import Session, checked_threads, side_by_side
 from zipfian.encode.tokens import Pieces, PieceTokenizer
+from zipfian.encode.windows import LongTexts, checked_long_texts, checked_overlap, checked_tokens, window_fingerprint
 from zipfian.errors import InvalidInput, MissingExtra, ZipfianError
 from zipfian.types import Encoded, IntArray
 
@@ -36,8 +37,6 @@ DEFAULT_BATCH_TOKENS = 512
 """Enough for the matrix products to run at full speed, small enough for the processor's cache."""
 
 TOKENIZE_ITEMS = 512
-
-LongTexts = Literal["windows", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +109,12 @@ class TextEncoder:
         source: Path | None = None,
         progress: base.Progress | None = None,
     ) -> None:
-        if not 8 <= max_tokens <= POSITIONS:
-            raise InvalidInput(f"max_tokens must be 8 to {POSITIONS}, not {max_tokens}")
-        if long_texts not in ("windows", "cut"):
-            raise InvalidInput(f"long_texts must be 'windows' or 'cut', not {long_texts!r}")
-        overlap = max_tokens // 4 if overlap is None else overlap
-        if not 0 <= overlap <= (max_tokens - 2) // 2:
-            raise InvalidInput(f"overlap must be 0 to {(max_tokens - 2) // 2} (half a window), not {overlap}")
         if batch_tokens < 1:
             raise InvalidInput(f"batch_tokens must be at least 1, not {batch_tokens}")
         self.layers = checked_layers(layers, BLOCKS)
-        self.max_tokens = max_tokens
-        self.long_texts: LongTexts = long_texts
-        self.overlap = overlap
+        self.max_tokens = checked_tokens(max_tokens, POSITIONS)
+        self.long_texts: LongTexts = checked_long_texts(long_texts)
+        self.overlap = checked_overlap(max_tokens // 4 if overlap is None else overlap, max_tokens - 2)
         self.keep_special = keep_special
         self.batch_tokens = batch_tokens
         self.threads = checked_threads(threads)
@@ -155,9 +147,7 @@ class TextEncoder:
             "revision": REVISION,
             "files": files,
             "layers": self.layers,
-            "max_tokens": self.max_tokens,
-            "long_texts": self.long_texts,
-            "overlap": self.overlap if self.long_texts == "windows" else None,
+            **window_fingerprint(self),
             "keep_special": self.keep_special,
         }
         return base.fingerprint(models.MINILM.name, settings)
@@ -177,11 +167,6 @@ class TextEncoder:
     def encode_queries(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
         """Encode texts to search with. This model has no prefixes, so it is the same work."""
         return self.encode_documents(items, progress=progress)
-
-    def stream_documents(self, items: Iterable[str]) -> Iterator[Encoded]:
-        """Encode any number of texts, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
 
     def load(self) -> None:
         """Fetch, check and load the weights now instead of at the first use."""

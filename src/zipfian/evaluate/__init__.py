@@ -1,1 +1,1 @@
-"""The evaluation lab: datasets, measures, protocols, significance, and one command per published table."""
+"""How well methods find: datasets, measures, protocols, significance, tuning, and Zipf statistics."""

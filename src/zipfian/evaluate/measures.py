@@ -79,22 +79,6 @@ def means(per_query: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     return {key: mean(values) for key, values in per_query.items()}
 
 
-def trapezoid_ap(ranking: Sequence[str], relevant: frozenset[str]) -> float:
-    """Average precision as the Oxford buildings tools compute it: the area under straight lines between points.
-
-    Published figures on ROxford5k, RParis6k and Holidays use it; `map` is the usual step-wise sum.
-    """
-    if not relevant:
-        raise InvalidInput("average precision needs at least one relevant document")
-    found, area = 0, 0.0
-    for rank, doc in enumerate(ranking):
-        if doc in relevant:
-            before = found / rank if rank else 1.0
-            found += 1
-            area += (before + found / (rank + 1)) / 2.0
-    return area / len(relevant)
-
-
 def _measure(library: Any, key: str, qrels: Mapping[str, Mapping[str, int]]) -> Any:
     name, cutoff = split_key(key)
     if name == "ndcg_exp":

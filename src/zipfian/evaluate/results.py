@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,6 @@ from zipfian.evaluate.environment import environment
 from zipfian.evaluate.runner import MethodResult
 from zipfian.evaluate.significance import Comparison, holm, paired
 from zipfian.evaluate.trec import token, write_run
-
-COSTS = frozenset({"latency_ms", "search_ms", "index_bytes", "postings", "s_db"})
-"""Values of a method that are not means over queries."""
 
 
 @dataclass(frozen=True)
@@ -189,9 +186,3 @@ def finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [finite(v) for v in value]
     return value
-
-
-def comparison_json(test: Comparison) -> dict[str, Any]:
-    """A test as JSON values."""
-    out: dict[str, Any] = finite(asdict(test))
-    return out

@@ -35,15 +35,6 @@ class MethodResult:
     """Means over queries, and costs."""
 
 
-def run_method(
-    collection: Any, method: Method, dataset: Dataset, keys: Sequence[str], *, depth: int = DEPTH, timed: bool = True,
-    progress: Callable[[], None] | None = None, **options: Any,
-) -> MethodResult:  # fmt: skip
-    """One method alone."""
-    found = run_methods(collection, [method], dataset, keys, depth=depth, timed=timed, progress=progress, **options)
-    return found[method.name]
-
-
 def run_methods(
     collection: Any, methods: Sequence[Method], dataset: Dataset, keys: Sequence[str], *, depth: int = DEPTH,
     timed: bool = True, progress: Callable[[], None] | None = None, **options: Any,

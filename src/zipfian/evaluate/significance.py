@@ -1,4 +1,4 @@
-"""Is a difference more than chance? Paired tests over queries or runs, with numpy alone.
+"""Is a difference more than chance? Paired tests over queries or runs.
 
 References: Student's paired t-test; Fisher's randomisation test as recommended for IR by Smucker, Allan and
 Carterette 2007; Cohen's d of paired differences (Cohen 1988); Holm 1979 for several comparisons at once.
@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, MissingExtra
 
 F64 = npt.NDArray[np.float64]
 
@@ -86,44 +86,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def student_p(t: float, df: float) -> float:
-    """Two-sided p-value of Student's t: the regularised incomplete beta function I_x(df/2, 1/2), x = df/(df + t^2)."""
-    if math.isinf(t):
-        return 0.0
-    if abs(t) < 1.0:  # from the other end, where x would lose its digits next to 1
-        return 1.0 - incomplete_beta(0.5, df / 2.0, t * t / (df + t * t))
-    return incomplete_beta(df / 2.0, 0.5, df / (df + t * t))
-
-
-def incomplete_beta(a: float, b: float, x: float) -> float:
-    """I_x(a, b) by Lentz's continued fraction, on the side where it converges fast."""
-    if x <= 0.0:
-        return 0.0
-    if x >= 1.0:
-        return 1.0
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
-    if x < (a + 1.0) / (a + b + 2.0):
-        return front * _fraction(a, b, x) / a
-    return 1.0 - front * _fraction(b, a, 1.0 - x) / b
-
-
-def _fraction(a: float, b: float, x: float) -> float:
-    tiny = 1e-300
-    c, d = 1.0, 1.0 - (a + b) * x / (a + 1.0)
-    d = 1.0 / (d if abs(d) > tiny else tiny)
-    out = d
-    for m in range(1, 500):
-        for numerator in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1.0 + numerator * d
-            c = 1.0 + numerator / c
-            d = 1.0 / (d if abs(d) > tiny else tiny)
-            c = c if abs(c) > tiny else tiny
-            out *= c * d
-        if abs(c * d - 1.0) < 1e-15:
-            break
-    return out
+    """Two-sided p-value of Student's t."""
+    try:
+        from scipy.special import stdtr
+    except ImportError as error:
+        raise MissingExtra("a significance test", "eval") from error
+    return float(2.0 * stdtr(df, -abs(t)))
 
 
 def _t_test(effect: float, n: int) -> float:

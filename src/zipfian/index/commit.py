@@ -26,7 +26,6 @@ from zipfian._version import __version__
 from zipfian.errors import FormatTooNew, IndexCorrupt, IndexExists, InvalidInput
 from zipfian.index._collect import Collector
 from zipfian.index._publish import publish
-from zipfian.index.container import FileRef
 from zipfian.index.directory import LOCK_NAME, Directory
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import (
@@ -140,14 +139,6 @@ class Writer:
             if entry.id not in {known.id for known in self._entries}:
                 raise InvalidInput(f"there is no segment {entry.id!r}")
             self._set(tuple(entry if known.id == entry.id else known for known in self._entries))
-
-    def set_deletes(self, seg_id: str, ref: FileRef) -> None:
-        """Make `ref` the segment's delete file; an older one is replaced, so `ref` must hold its deletes too."""
-        with self._open():
-            found = [entry for entry in self._entries if entry.id == seg_id]
-            if not found:
-                raise InvalidInput(f"there is no segment {seg_id!r}")
-            self.update(found[0].with_file("del", ref))
 
     def discard(self, entry: SegmentEntry) -> None:
         """Delete the files of a segment that was written but will not be added, such as a merge that came too late."""

@@ -142,14 +142,6 @@ class LegReader:
         """Documents (ascending) and stored tf of a term. `compiled` decodes with numba, to the same arrays."""
         return self.blocks.terms(index, index + 1, compiled)
 
-    def postings_many(self, indices: npt.NDArray[Any], compiled: bool = False) -> tuple[Ints, Docs, Tf]:
-        """Documents and tf of several terms, one after the other, and where each starts."""
-        found = [self.postings(i, compiled) for i in indices.tolist()]
-        indptr = offsets(np.array([len(d) for d, _ in found], np.int64))
-        tf_type = np.float32 if self.spec.tf == "float32" else np.uint32
-        docs = np.concatenate([np.empty(0, np.int32), *(d for d, _ in found)])
-        return indptr, docs, np.concatenate([np.empty(0, tf_type), *(t for _, t in found)])
-
     def all_postings(self, compiled: bool = False) -> tuple[Ints, Docs, Tf]:
         """Every posting by term: where each term starts, documents, tf."""
         docs, tf = self.blocks.terms(0, self.n_terms, compiled)

@@ -64,14 +64,6 @@ class IdTerms:
         at = int(np.searchsorted(self.ids, self.ids.dtype.type(term))) if term <= int(self.ids[-1]) else len(self.ids)
         return at if at < len(self.ids) and int(self.ids[at]) == term else -1
 
-    def lookup_many(self, terms: Ints) -> Ints:
-        """The number of each term id, -1 when it is not there."""
-        wide = self.ids.astype(np.int64)
-        if not len(wide):
-            return np.full(len(terms), -1, np.int64)
-        at = np.minimum(np.searchsorted(wide, terms), len(wide) - 1)
-        return np.where(wide[at] == terms, at, -1)
-
     def term(self, index: int) -> int:
         return int(self.ids[index])
 

@@ -4,19 +4,13 @@ FAISS proposes, the float32 rows decide: whatever the index, returned scores are
 only membership in the shortlist is approximate. Filters, and deletes since the index was built, go through an id
 selector; where an index takes none, or then yields fewer documents than it should, the search falls back to the exact
 scan and says so.
-
-An index file is a cache that can be rebuilt at any time. FAISS reads files without defence against malice, so a file
-is only ever read after its sha256 was found equal to one kept elsewhere, in a place as trusted as the program.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -221,39 +215,6 @@ class FaissIndex:
     def to_bytes(self) -> bytes:
         """The index as FAISS serialises it."""
         return bytes(_faiss().serialize_index(self._index).tobytes())
-
-    def save(self, path: str | Path) -> str:
-        """Write the cache file (atomically) and return its sha256, to be kept where only the program writes."""
-        data = self.to_bytes()
-        target = Path(path)
-        draft = target.with_name(f"{target.name}.{os.getpid()}.part")
-        try:
-            draft.write_bytes(data)
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
-        return hashlib.sha256(data).hexdigest()
-
-    @classmethod
-    def load(
-        cls, path: str | Path, sha256: str, searcher: DenseSearcher, settings: FaissSettings | str
-    ) -> FaissIndex | None:
-        """The index from its cache file, or None where there is none, or not the one that was saved: then build anew.
-
-        The bytes are hashed first; FAISS never sees a file whose hash differs.
-        """
-        faiss = _faiss()
-        try:
-            data = Path(path).read_bytes()
-        except OSError:
-            return None
-        if hashlib.sha256(data).hexdigest() != sha256:
-            return None
-        index = faiss.deserialize_index(np.frombuffer(data, np.uint8))
-        if int(index.ntotal) != searcher.n_vectors or int(index.d) != searcher.dim:
-            return None  # an index of other vectors
-        ready, notes = fitted(_named(settings), searcher.n_vectors, searcher.dim)
-        return cls(searcher, ready, index, notes)
 
 
 @contextmanager

@@ -30,6 +30,25 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
         raise InvalidInput(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
 
 
+def training(settings: Any) -> None:
+    """What every training has: its rate, how the rate rises, and its seed."""
+    whole("seed", settings.seed, 0, 2**62)
+    real("lr", settings.lr, 0.0, 1e3, above=True)
+    real("warmup", settings.warmup, 0.0, 1.0)
+    real("weight_decay", settings.weight_decay, 0.0, 1e6)
+
+
+def contrastive(settings: Any) -> None:
+    """What trainings on pairs of pictures and captions have in common."""
+    training(settings)
+    for name in ("batch", "epochs", "patience"):
+        whole(name, getattr(settings, name), 1, 2**24)
+    if settings.temperature is not None:
+        real("temperature", settings.temperature, 0.0, 1e3, above=True)
+    real("smoothing", settings.smoothing, 0.0, 1.0)
+    choice("precision", settings.precision, ("auto", "float32", "bf16"))
+
+
 def from_json(cls: type[T], values: Mapping[str, Any]) -> T:
     """Settings of a dataclass again; a name it does not have is an error."""
     unknown = set(values) - {field.name for field in fields(cls)}  # type: ignore[arg-type]

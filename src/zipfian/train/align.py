@@ -8,10 +8,7 @@ The encoders stay frozen: what enters are pooled vectors, counted words and visu
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,8 +18,8 @@ from zipfian.errors import InvalidInput
 from zipfian.train._torch import torch
 from zipfian.train.align_model import Heads, contrastive
 from zipfian.train.align_settings import AlignSettings
-
-DEPTHS = (1, 5, 10)
+from zipfian.train.passes import Epoch, Passes, batches, checked_batch, products, set_rate, update
+from zipfian.train.schedule import rate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,23 +57,6 @@ class CaptionedImages:
         return CaptionedImages(pictures, captions, words, terms)
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """One pass: the mean loss, and on the dev pictures the share found in the first k places, both directions."""
-
-    epoch: int
-    loss: float
-    temperature: float
-    t2i: dict[int, float]
-    i2t: dict[int, float]
-    seconds: float
-
-    @property
-    def score(self) -> float:
-        """The mean of all six, which is what early stopping watches."""
-        return float(np.mean([*self.t2i.values(), *self.i2t.values()]))
-
-
 @dataclass(slots=True, eq=False)
 class AlignResult:
     """The heads of the best epoch and how the training went."""
@@ -107,9 +87,7 @@ def train_heads(
     """Train until the dev score stops rising; the same seed on the same device gives the same heads."""
     train, dev = train.on(device), dev.on(device)
     n, per = len(train.pictures), len(train.captions) // len(train.pictures)
-    batch = min(settings.batch, n)
-    if batch < 2:
-        raise InvalidInput("at least two pictures are needed: each is told apart from the others of its batch")
+    batch = checked_batch(settings.batch, n)
     with torch.random.fork_rng(devices=[device] if str(device).startswith("cuda") else []):
         torch.manual_seed(settings.seed)
         heads = Heads(_sizes(train), settings).to(device)
@@ -120,69 +98,19 @@ def train_heads(
         optimizer = torch.optim.AdamW(heads.parameters(), lr=settings.lr, weight_decay=settings.weight_decay)
         steps = settings.epochs * per * (n // batch)
         generator = torch.Generator().manual_seed(settings.seed)
-        result: AlignResult | None = None
-        state: dict[str, Any] = {}
-        start, step, history = time.perf_counter(), 0, []
+        passes, step = Passes(kept, settings.patience, settings.lr, progress), 0
         for number in range(settings.epochs):
             heads.train()
             losses = []
             for pictures, captions in batches(n, per, batch, generator):
-                for group in optimizer.param_groups:
-                    group["lr"] = rate(step, steps, settings.lr, settings.warmup)
+                set_rate(optimizer, rate(step, steps, settings.lr, settings.warmup))
                 losses.append(_step(heads, optimizer, train, pictures.to(device), captions.to(device), settings))
                 step += 1
                 _average(kept, heads, min(settings.averaging, step / (step + 10.0)) if settings.averaging else 0.0)
-            t2i, i2t = recalls(*_vectors(kept, dev))
-            epoch = Epoch(
-                number, float(torch.stack(losses).mean()), _temperature(kept), t2i, i2t,
-                round(time.perf_counter() - start, 3),
-            )  # fmt: skip
-            if not math.isfinite(epoch.loss):
-                raise InvalidInput(
-                    f"the training broke down in epoch {number}: lower the learning rate {settings.lr:g}"
-                )
-            history.append(epoch)
-            if progress is not None:
-                progress(epoch)
-            if result is None or epoch.score > result.best.score:
-                state = {name: value.clone() for name, value in kept.state_dict().items()}
-                result = AlignResult(kept, settings, epoch)
-            elif number - result.best.epoch >= settings.patience:
+            passes.measured(number, float(torch.stack(losses).mean()), _temperature(kept), _vectors(kept, dev))
+            if passes.over():
                 break
-    if result is None:
-        raise InvalidInput("no epoch was trained")
-    kept.load_state_dict(state)
-    kept.eval()
-    result.history = history
-    return result
-
-
-def recalls(pictures: Any, captions: Any, block: int = 1_024) -> tuple[dict[int, float], dict[int, float]]:
-    """Text to image and image to text: the share of queries with a right answer among the first 1, 5 and 10.
-
-    A caption has one right picture; a picture has several right captions, and any of them counts. Ties count against.
-    """
-    return score_recalls(pictures.float() @ captions.float().T, block)
-
-
-def score_recalls(scores: Any, block: int = 1_024) -> tuple[dict[int, float], dict[int, float]]:
-    """The same from a matrix of scores, pictures x captions."""
-    n, per = len(scores), scores.shape[1] // len(scores)
-    owner = torch.arange(n, device=scores.device).repeat_interleave(per)
-    right = scores[owner, torch.arange(scores.shape[1], device=scores.device)]
-    ahead = torch.cat([(part >= own).sum(dim=0) for part, own in _columns(scores, right, block)]) - 1
-    own = right.view(n, per)
-    best = own.max(dim=1, keepdim=True).values
-    above = (scores >= best).sum(dim=1) - (own >= best).sum(dim=1)
-    return (
-        {k: float((ahead < k).double().mean()) for k in DEPTHS},
-        {k: float((above < k).double().mean()) for k in DEPTHS},
-    )
-
-
-def _columns(scores: Any, right: Any, block: int) -> Any:
-    for start in range(0, scores.shape[1], block):
-        yield scores[:, start : start + block], right[start : start + block]
+    return AlignResult(kept, settings, passes.finish(), passes.history)
 
 
 def _sizes(data: CaptionedImages) -> dict[str, tuple[int, int]]:
@@ -197,16 +125,6 @@ def _tensor(part: Any, device: Any) -> Any:
     return (part if isinstance(part, torch.Tensor) else torch.from_numpy(np.ascontiguousarray(part))).to(device)
 
 
-def batches(n: int, per: int, batch: int, generator: Any) -> Any:
-    """Every caption once, one per picture at a time, so that no batch holds a second caption of a picture."""
-    choice = torch.argsort(torch.rand(n, per, generator=generator), dim=1)
-    for turn in range(per):
-        order = torch.randperm(n, generator=generator)
-        for place in range(n // batch):
-            pictures = order[place * batch : (place + 1) * batch]
-            yield pictures, pictures * per + choice[pictures, turn]
-
-
 def _step(
     heads: Heads, optimizer: Any, data: CaptionedImages, pictures: Any, captions: Any, settings: AlignSettings
 ) -> Any:
@@ -215,18 +133,13 @@ def _step(
     if views > 1:
         other = torch.randint(1, views, view.shape, device=view.device)
         view = torch.where(torch.rand(view.shape, device=view.device) < settings.whole_share, view, other)
-    low = settings.precision == "bf16" or (settings.precision == "auto" and pictures.is_cuda)
-    with torch.autocast(pictures.device.type, torch.bfloat16) if low else nullcontext():
+    with products(settings.precision, pictures.device):
         images = heads.image(
             data.pictures[pictures, view].float(), None if data.terms is None else data.terms[pictures].float()
         )
         texts = heads.text(data.captions[captions].float(), data.words[captions].float())
     loss = contrastive(images.float(), texts.float(), heads.scale(), settings.smoothing)
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(heads.parameters(), 1.0)
-    optimizer.step()
-    return loss.detach()
+    return update(heads, optimizer, loss)
 
 
 def _average(kept: Heads, heads: Heads, decay: float) -> None:
@@ -250,11 +163,3 @@ def _vectors(heads: Heads, data: CaptionedImages) -> tuple[Any, Any]:
 
 def _temperature(heads: Heads) -> float:
     return float(1.0 / heads.scale().detach())
-
-
-def rate(step: int, steps: int, peak: float, warmup: float) -> float:
-    """The learning rate of a step: a straight rise, then half a cosine down to nothing."""
-    rise = max(1, round(warmup * steps))
-    if step < rise:
-        return peak * (step + 1) / rise
-    return peak * 0.5 * (1.0 + math.cos(math.pi * (step - rise) / max(1, steps - rise)))

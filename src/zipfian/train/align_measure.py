@@ -10,8 +10,9 @@ import numpy as np
 
 from zipfian.errors import InvalidInput
 from zipfian.train._torch import torch
-from zipfian.train.align import AlignResult, score_recalls
+from zipfian.train.align import AlignResult
 from zipfian.train.align_data import Split, impacts
+from zipfian.train.passes import score_recalls
 from zipfian.train.translate import Table, choose_table, translated
 from zipfian.types import FloatArray
 from zipfian.vocabulary.sae import SaeVocabulary

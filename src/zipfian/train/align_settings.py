@@ -56,17 +56,14 @@ class AlignSettings:
     """`auto`: bf16 products on CUDA, float32 on a CPU."""
 
     def __post_init__(self) -> None:
-        for name in ("dim", "hidden", "batch", "epochs", "patience"):
+        _checks.contrastive(self)
+        for name in ("dim", "hidden"):
             _checks.whole(name, getattr(self, name), 1, 2**24)
         for name in ("word_rank", "term_rank"):
             _checks.whole(name, getattr(self, name), 0, 2**16)
-        _checks.whole("seed", self.seed, 0, 2**62)
-        _checks.real("lr", self.lr, 0.0, 1e3, above=True)
-        _checks.real("temperature", self.temperature, 0.0, 1e3, above=True)
-        _checks.real("weight_decay", self.weight_decay, 0.0, 1e6)
-        for name in ("warmup", "dropout", "hidden_dropout", "smoothing", "averaging", "whole_share"):
+        _checks.real("temperature", self.temperature, 0.0, 1e3, above=True)  # heads have none of their own
+        for name in ("dropout", "hidden_dropout", "averaging", "whole_share"):
             _checks.real(name, getattr(self, name), 0.0, 1.0)
-        _checks.choice("precision", self.precision, ("auto", "float32", "bf16"))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""

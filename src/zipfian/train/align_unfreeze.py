@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,9 +23,10 @@ from zipfian.encode.images import decode
 from zipfian.errors import InvalidInput
 from zipfian.train import _checks
 from zipfian.train._torch import torch
-from zipfian.train.align import Epoch, batches, rate, recalls
 from zipfian.train.align_data import Captions
 from zipfian.train.align_model import contrastive
+from zipfian.train.passes import Epoch, Passes, batches, checked_batch, products, recalls, set_rate, update
+from zipfian.train.schedule import rate
 
 LARGEST_SCALE = math.log(100.0)
 READERS = 4
@@ -63,16 +62,7 @@ class UnfreezeSettings:
     precision: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("batch", "epochs", "patience"):
-            _checks.whole(name, getattr(self, name), 1, 2**24)
-        _checks.whole("seed", self.seed, 0, 2**62)
-        _checks.real("lr", self.lr, 0.0, 1e3, above=True)
-        if self.temperature is not None:
-            _checks.real("temperature", self.temperature, 0.0, 1e3, above=True)
-        _checks.real("weight_decay", self.weight_decay, 0.0, 1e6)
-        for name in ("warmup", "smoothing"):
-            _checks.real(name, getattr(self, name), 0.0, 1.0)
-        _checks.choice("precision", self.precision, ("auto", "float32", "bf16"))
+        _checks.contrastive(self)
 
 
 @dataclass(slots=True, eq=False)
@@ -125,9 +115,7 @@ def unfreeze(
         )
     data = _Data(found, train, dev)
     n, per = len(train), data.per
-    batch = min(settings.batch, n)
-    if batch < 2:
-        raise InvalidInput("at least two pictures are needed: each is told apart from the others of its batch")
+    batch = checked_batch(settings.batch, n)
     devices = [device] if device.startswith("cuda") else []
     with torch.random.fork_rng(devices=devices), ThreadPoolExecutor(READERS) as pool:
         torch.manual_seed(settings.seed)
@@ -138,36 +126,22 @@ def unfreeze(
         optimizer = torch.optim.AdamW(_groups(network, settings.weight_decay), lr=settings.lr)
         steps = settings.epochs * per * (n // batch)
         generator = torch.Generator().manual_seed(settings.seed)
-        start, step = time.perf_counter(), 0
-        before = _epoch(-1, math.nan, network, data, pool, start)
-        best, state = before, _state(network)
-        history: list[Epoch] = []
-        if progress is not None:
-            progress(before)
+        passes, step = Passes(network, settings.patience, settings.lr, progress), 0
+        before = passes.measured(-1, math.nan, _temperature(network), data.dev_vectors(network, pool))
         for number in range(settings.epochs):
             network.train()
             losses = []
             for pixels, ids, mask in data.batches(pool, batch, generator):
-                for group in optimizer.param_groups:
-                    group["lr"] = rate(step, steps, settings.lr, settings.warmup)
+                set_rate(optimizer, rate(step, steps, settings.lr, settings.warmup))
                 losses.append(_step(network, optimizer, pixels.to(device), ids.to(device), mask.to(device), settings))
                 step += 1
                 if stepped is not None:
                     stepped(step, steps)
-            epoch = _epoch(number, float(torch.stack(losses).mean()), network, data, pool, start)
-            if not math.isfinite(epoch.loss):
-                raise InvalidInput(
-                    f"the training broke down in epoch {number + 1}: lower the learning rate {settings.lr:g}"
-                )
-            history.append(epoch)
-            if progress is not None:
-                progress(epoch)
-            if epoch.score > best.score:
-                best, state = epoch, _state(network)
-            elif number - best.epoch >= settings.patience:
+            vectors = data.dev_vectors(network, pool)
+            passes.measured(number, float(torch.stack(losses).mean()), _temperature(network), vectors)
+            if passes.over():
                 break
-    network.load_state_dict(state)
-    return Unfrozen(found, network.eval(), settings, before, best, history)
+    return Unfrozen(found, network, settings, before, passes.finish(), passes.history)
 
 
 class _Data:
@@ -236,22 +210,14 @@ def _text_vectors(network: Any, ids: Any, mask: Any) -> Any:
 
 
 def _step(network: Any, optimizer: Any, pixels: Any, ids: Any, mask: Any, settings: UnfreezeSettings) -> Any:
-    low = settings.precision == "bf16" or (settings.precision == "auto" and pixels.is_cuda)
-    with torch.autocast(pixels.device.type, torch.bfloat16) if low else nullcontext():
+    with products(settings.precision, pixels.device):
         images, texts = _image_vectors(network, pixels), _text_vectors(network, ids, mask)
     scale = network.logit_scale.float().clamp(max=LARGEST_SCALE).exp()
-    loss = contrastive(images, texts, scale, settings.smoothing)
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-    optimizer.step()
-    return loss.detach()
+    return update(network, optimizer, contrastive(images, texts, scale, settings.smoothing))
 
 
-def _epoch(number: int, loss: float, network: Any, data: _Data, pool: ThreadPoolExecutor, start: float) -> Epoch:
-    t2i, i2t = recalls(*data.dev_vectors(network, pool))
-    temperature = float(torch.exp(-network.logit_scale.detach().clamp(max=LARGEST_SCALE)))
-    return Epoch(number, loss, temperature, t2i, i2t, round(time.perf_counter() - start, 3))
+def _temperature(network: Any) -> float:
+    return float(torch.exp(-network.logit_scale.detach().clamp(max=LARGEST_SCALE)))
 
 
 def _groups(network: Any, decay: float) -> list[dict[str, Any]]:
@@ -259,7 +225,3 @@ def _groups(network: Any, decay: float) -> list[dict[str, Any]]:
     matrices = [p for p in network.parameters() if p.ndim >= 2]
     others = [p for p in network.parameters() if p.ndim < 2]
     return [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-
-
-def _state(network: Any) -> dict[str, Any]:
-    return {name: value.detach().cpu().clone() for name, value in network.state_dict().items()}

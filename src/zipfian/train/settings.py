@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -10,6 +9,7 @@ from typing import Any, Literal
 from zipfian import limits
 from zipfian.errors import InvalidInput
 from zipfian.train import _checks
+from zipfian.train.schedule import rate
 
 Precision = Literal["auto", "float32", "tf32", "bf16"]
 
@@ -70,18 +70,16 @@ class SaeSettings:
     precision: Precision = "auto"
 
     def __post_init__(self) -> None:
+        _checks.training(self)
         _checks.whole("width", self.width, 1, limits.MAX_SAE_TERMS)
         _checks.whole("k", self.k, 1, self.width)
         _checks.whole("batch", self.batch, 1, 2**24)
         _checks.whole("dead_after", self.dead_after, 1, 2**50)
         _checks.whole("aux_rows", self.aux_rows, 1, 2**24)
-        _checks.whole("seed", self.seed, 0, 2**62)
         if self.aux_k is not None:
             _checks.whole("aux_k", self.aux_k, 0, self.width)
         _checks.real("epochs", self.epochs, 0.0, 1e6, above=True)
-        _checks.real("lr", self.lr, 0.0, 1e3, above=True)
-        _checks.real("warmup", self.warmup, 0.0, 1.0)
-        for name in ("weight_decay", "l1", "aux_weight"):
+        for name in ("l1", "aux_weight"):
             _checks.real(name, getattr(self, name), 0.0, 1e6)
         _checks.choice("optimizer", self.optimizer, ("adam", "adamw"))
         _checks.choice("decoder", self.decoder, ("kaiming", "unit"))
@@ -115,11 +113,7 @@ class SaeSettings:
 
     def lr_at(self, step: int, steps: int) -> float:
         """Learning rate of a step (from 0) of a training of `steps` steps."""
-        rise = max(1, round(self.warmup * steps)) if self.warmup > 0 else 0
-        if step < rise:
-            return self.lr * (step + 1) / rise
-        done = (step - rise) / max(1, steps - rise)
-        return self.lr * 0.5 * (1.0 + math.cos(math.pi * min(1.0, done)))
+        return rate(step, steps, self.lr, self.warmup)
 
     def aux_count(self, dim: int) -> int:
         """Silent terms that AuxK uses per token."""
@@ -127,23 +121,3 @@ class SaeSettings:
 
 
 PRESETS = ("bm25-v", "latent-terms")
-
-
-@dataclass(frozen=True, slots=True)
-class InferencePreset:
-    """How a paper turns activations into an index, beside its training settings."""
-
-    k: int
-    k_post: int | None
-    phi: str
-    k1: float
-    b: float
-    scale: float | None
-    """Steps per unit of stored weights; None keeps float32."""
-    weighted_query: bool
-
-
-INFERENCE_PRESETS: Mapping[str, InferencePreset] = {
-    "bm25-v": InferencePreset(k=16, k_post=16, phi="identity", k1=1.5, b=0.75, scale=100.0, weighted_query=False),
-    "latent-terms": InferencePreset(k=16, k_post=None, phi="sqrt", k1=8.0, b=0.7, scale=None, weighted_query=True),
-}

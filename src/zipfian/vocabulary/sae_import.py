@@ -2,25 +2,41 @@
 
 Both keep a decoder bias that is usually taken from the input first, which is our mu; their settings say when it is not.
 Whatever would make our terms differ from theirs (another activation function, a normalisation we do not do) is refused,
-not ignored. `save_weights` writes what is read here as a folder that `SaeVocabulary.load` takes.
+not ignored. `convert_sae` writes what is read here as a folder that `SaeVocabulary.load` and `Leg.latent` take.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from zipfian import limits
-from zipfian.errors import InvalidInput, LimitExceeded
-from zipfian.vocabulary._sae_weights import SaeWeights, Tensors, read_tensors
+from zipfian.errors import IndexExists, InvalidInput, LimitExceeded
+from zipfian.vocabulary._sae_weights import SETTINGS_FILE, SaeWeights, Stored, Tensors, read_tensors, save_weights
 
 _CONFIG = "cfg.json"
 _SAELENS = "sae_weights.safetensors"
 _SPARSIFY = "sae.safetensors"
+
+
+def convert_sae(source: str | Path, out: str | Path, *, name: str | None = None, stored: Stored = "int8") -> SaeWeights:
+    """Read the folder of an autoencoder and write it as a vocabulary's folder; returns the weights as they were read.
+
+    `name` is the vocabulary's, that of `out` unless given. What the folder `out` holds already is left alone.
+    """
+    target = Path(out)
+    if (target / SETTINGS_FILE).exists():
+        raise IndexExists(f"{target} holds a vocabulary: choose another folder, or delete it")
+    if target.exists() and not target.is_dir():
+        raise IndexExists(f"{target} is a file: choose another folder")
+    weights = import_sae(source)
+    save_weights(replace(weights, info={**weights.info, "name": name or target.resolve().name}), target, stored)
+    return weights
 
 
 def import_sae(folder: str | Path) -> SaeWeights:

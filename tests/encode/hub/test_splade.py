@@ -80,7 +80,6 @@ def test_windows_take_the_largest_weight(made: tuple[Path, Any]) -> None:
     found = np.zeros_like(dense)
     found[whole.pieces] = whole.vectors[:, 0]
     np.testing.assert_allclose(found, dense, atol=1e-5)
-    assert len(encoder.encode_documents(TEXTS)) == len(list(encoder.stream_documents(TEXTS)))
 
 
 def test_a_batch_for_the_index(made: tuple[Path, Any]) -> None:

@@ -307,11 +307,10 @@ def test_settings_make_an_equal_encoder(bert: tuple[Path, Any], colbert: tuple[P
         assert again.fingerprint == encoder.fingerprint
 
 
-def test_queries_streams_progress(bert: tuple[Path, Any]) -> None:
+def test_queries_and_progress(bert: tuple[Path, Any]) -> None:
     encoder = hub.load(bert[0])
     expected = encoder.encode_documents(TEXTS)
     assert all(alike(a, b) for a, b in zip(encoder.encode_queries(TEXTS), expected, strict=True))
-    assert all(alike(a, b) for a, b in zip(encoder.stream_documents(iter(TEXTS)), expected, strict=True))
     calls: list[tuple[int, int]] = []
     encoder.encode_documents(TEXTS, progress=lambda done, total: calls.append((done, total)))
     assert calls == sorted(calls) and calls[-1] == (len(TEXTS), len(TEXTS))

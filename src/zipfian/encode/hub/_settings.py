@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from zipfian.encode.hub.model import HubModel
+from zipfian.encode.windows import checked_tokens
 from zipfian.errors import InvalidInput
 from zipfian.types import FloatArray
 
 DEFAULT_TOKENS = 512
-LEAST_TOKENS = 8
 
-LongTexts = Literal["windows", "cut"]
+
+class HubEncoder:
+    """What every encoder of the hub has: the model it runs."""
+
+    model: HubModel
+
+    def load(self) -> None:
+        """Load the weights now instead of at the first use."""
+        with self.model.running():
+            pass
 
 
 def model_of(model: str | Path | HubModel, where: dict[str, Any]) -> HubModel:
@@ -24,26 +33,9 @@ def model_of(model: str | Path | HubModel, where: dict[str, Any]) -> HubModel:
     return model
 
 
-def checked_tokens(max_tokens: int | None, most: int) -> int:
-    """Tokens of one window for a network that takes `most`."""
-    chosen = min(DEFAULT_TOKENS, most) if max_tokens is None else max_tokens
-    if not LEAST_TOKENS <= chosen <= most:
-        raise InvalidInput(f"max_tokens must be {LEAST_TOKENS} to {most} for this model, not {chosen}")
-    return chosen
-
-
-def checked_long_texts(long_texts: LongTexts) -> LongTexts:
-    """One of the two ways to treat a text that is too long."""
-    if long_texts not in ("windows", "cut"):
-        raise InvalidInput(f"long_texts must be 'windows' or 'cut', not {long_texts!r}")
-    return long_texts
-
-
-def checked_overlap(overlap: int, room: int) -> int:
-    """Tokens that neighbouring windows with `room` for tokens may share."""
-    if not 0 <= overlap <= room // 2:
-        raise InvalidInput(f"overlap must be 0 to {room // 2} (half a window), not {overlap}")
-    return overlap
+def tokens_of(max_tokens: int | None, most: int) -> int:
+    """Tokens of one window for a network that takes `most`; None: 512, or what it takes."""
+    return checked_tokens(min(DEFAULT_TOKENS, most) if max_tokens is None else max_tokens, most)
 
 
 def from_one(name: str, value: int) -> int:

@@ -7,14 +7,14 @@ a picture's vectors do not depend on its neighbours beyond rounding: to 1e-5 of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from zipfian.encode import base
-from zipfian.encode.hub._settings import array, from_one, model_of
+from zipfian.encode.hub._settings import HubEncoder, array, from_one, model_of
 from zipfian.encode.hub._windows import unit
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.pictures import ImageTower, Prepared, image_tower
@@ -27,7 +27,7 @@ REVISION = 1
 """Counted up when the same picture may get other vectors."""
 
 
-class HubImageEncoder:
+class HubImageEncoder(HubEncoder):
     """Patches of a picture to hidden states of a hub model, and one pooled vector of length 1.
 
     The pooled vector is the model's own: SigLIP's attention pooling, CLIP's projected class token (both in the space of
@@ -104,21 +104,11 @@ class HubImageEncoder:
         """Encode pictures to search with: the same work."""
         return self.encode_documents(items, progress=progress)
 
-    def stream_documents(self, items: Iterable[ImageSource]) -> Iterator[Encoded]:
-        """Encode any number of pictures, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
-
     def count_tokens(self, items: Sequence[ImageSource]) -> list[int]:
         """Patches of each picture; where they depend on its shape, the pictures are read."""
         if self._tower.patches is not None:
             return [self._tower.patches] * len(items)
         return [_patches(self._tower, item) for item in items]
-
-    def load(self) -> None:
-        """Load the weights now instead of at the first use."""
-        with self.model.running():
-            pass
 
     def pixels(self, item: ImageSource) -> Pixels:
         """What the network sees of a picture, for showing patches."""

@@ -7,22 +7,14 @@ the token that spoke for each. `vocabulary.splade` turns that into terms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from zipfian.encode import base
-from zipfian.encode.hub._settings import (
-    LongTexts,
-    array,
-    checked_long_texts,
-    checked_overlap,
-    checked_tokens,
-    from_one,
-    model_of,
-)
+from zipfian.encode.hub._settings import array, from_one, model_of, tokens_of
 from zipfian.encode.hub._torch import module
 from zipfian.encode.hub._windows import Batch, batches, unit
 from zipfian.encode.hub.model import HubModel
@@ -30,6 +22,7 @@ from zipfian.encode.hub.tokenizing import Prefixed
 from zipfian.encode.hub.towers import PlainTower
 from zipfian.encode.plan import Job, jobs_of
 from zipfian.encode.tokens import Pieces
+from zipfian.encode.windows import LongTexts, checked_long_texts, checked_overlap, window_fingerprint, window_settings
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.types import Encoded, FloatArray, IntArray
 
@@ -111,7 +104,7 @@ class SpladeEncoder:
         self._tokenizer = Prefixed(self._tower.tokenizer, "")
         self._frame = self._tower.frame(())
         self.n_terms = int(self.model.family.config["vocab_size"])
-        self.max_tokens = checked_tokens(max_tokens, self._tower.positions)
+        self.max_tokens = tokens_of(max_tokens, self._tower.positions)
         self.long_texts = checked_long_texts(long_texts)
         self._content = self.max_tokens - self._frame.size
         self.overlap = checked_overlap(self.max_tokens // 4 if overlap is None else overlap, self._content)
@@ -136,23 +129,12 @@ class SpladeEncoder:
     @property
     def fingerprint(self) -> str:
         """All files of the model and every setting that changes a weight."""
-        settings = {
-            "max_tokens": self.max_tokens,
-            "long_texts": self.long_texts,
-            "overlap": self.overlap if self.long_texts == "windows" else None,
-        }
-        return self.model.fingerprint("splade", REVISION, settings)
+        return self.model.fingerprint("splade", REVISION, window_fingerprint(self))
 
     @property
     def hub_settings(self) -> dict[str, Any]:
         """What `encode.hub.load` makes an equal encoder from."""
-        return {
-            **self.model.settings,
-            "kind": "splade",
-            "max_tokens": self.max_tokens,
-            "long_texts": self.long_texts,
-            "overlap": self.overlap,
-        }
+        return {**self.model.settings, "kind": "splade", **window_settings(self)}
 
     def labels(self) -> list[str]:
         """The word piece of each term id."""
@@ -175,11 +157,6 @@ class SpladeEncoder:
     def try_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[base.Outcome]:
         """As `encode_documents`, but a text that cannot be encoded gives its error in its place."""
         return self._run(self._plan(items), progress)
-
-    def stream_documents(self, items: Iterable[str]) -> Iterator[Encoded]:
-        """Expand any number of texts, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
 
     def count_tokens(self, items: Sequence[str]) -> list[int]:
         """Word pieces of each text; how many become active is known only after a pass."""

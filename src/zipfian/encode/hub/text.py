@@ -8,22 +8,14 @@ bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from zipfian.encode import base
-from zipfian.encode.hub._settings import (
-    LongTexts,
-    array,
-    checked_long_texts,
-    checked_overlap,
-    checked_tokens,
-    from_one,
-    model_of,
-)
+from zipfian.encode.hub._settings import HubEncoder, array, from_one, model_of, tokens_of
 from zipfian.encode.hub._windows import Batch, Planned, Text, batches, unit
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.sentence import Layout, Pooling, layout_of
@@ -31,6 +23,7 @@ from zipfian.encode.hub.tokenizing import Frame, Prefixed
 from zipfian.encode.hub.towers import TextTower, text_tower
 from zipfian.encode.layers import LayerChoice, checked_layers
 from zipfian.encode.tokens import Pieces
+from zipfian.encode.windows import LongTexts, checked_long_texts, checked_overlap, window_fingerprint, window_settings
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.types import Encoded, FloatArray
 
@@ -45,7 +38,7 @@ PREFIXES = {"nomic_bert": ("search_document: ", "search_query: ")}
 """Of models whose files do not say which prefixes they were trained with."""
 
 
-class HubTextEncoder:
+class HubTextEncoder(HubEncoder):
     """Word pieces of a text to hidden states of a hub model, and one pooled vector of length 1.
 
     Parameters
@@ -99,12 +92,11 @@ class HubTextEncoder:
         known = PREFIXES.get(self.model.family.model_type, ("", ""))
         self.document_prefix = _first(document_prefix, layout.document_prefix, known[0])
         self.query_prefix = _first(query_prefix, layout.query_prefix, known[1])
-        self.max_tokens = checked_tokens(max_tokens, self._tower.positions)
+        self.max_tokens = tokens_of(max_tokens, self._tower.positions)
         self._verbs: dict[Verb, tuple[Prefixed, Frame]] = {
             "document": self._verb(self.document_prefix, None),
             "query": self._verb(self.query_prefix, layout.expanded_query),
         }
-        self._expanded = layout.expanded_query
         self.long_texts = checked_long_texts(long_texts)
         room = min(self._content(verb) for verb in self._verbs)
         if room < 4:
@@ -144,9 +136,7 @@ class HubTextEncoder:
             "pooling": self.pooling,
             "prefixes": [self.document_prefix, self.query_prefix],
             "projection": self.projection,
-            "max_tokens": self.max_tokens,
-            "long_texts": self.long_texts,
-            "overlap": self.overlap if self.long_texts == "windows" else None,
+            **window_fingerprint(self),
         }
         return self.model.fingerprint("text", REVISION, settings)
 
@@ -160,9 +150,7 @@ class HubTextEncoder:
             "document_prefix": self.document_prefix,
             "query_prefix": self.query_prefix,
             "projection": self.projection,
-            "max_tokens": self.max_tokens,
-            "long_texts": self.long_texts,
-            "overlap": self.overlap,
+            **window_settings(self),
             **({} if self.pooling is None else {"pooling": self.pooling}),
         }
 
@@ -178,20 +166,10 @@ class HubTextEncoder:
         """As `encode_documents`, but a text that cannot be encoded gives its error in its place."""
         return self._run(self._plan(items, "document"), "document", progress)
 
-    def stream_documents(self, items: Iterable[str]) -> Iterator[Encoded]:
-        """Encode any number of texts, in order, with a bounded number of results in memory."""
-        for group in base.groups(items):
-            yield from self.encode_documents(group)
-
     def count_tokens(self, items: Sequence[str]) -> list[int]:
         """Word pieces of each text, special ones and prefix left out; for estimates."""
         tokenizer = self._verbs["document"][0]
         return [len(p) if isinstance(p, Pieces) else 0 for p in tokenizer.tokenize(items)]
-
-    def load(self) -> None:
-        """Load the weights now instead of at the first use."""
-        with self.model.running():
-            pass
 
     # ------------------------------------------------------------------ settings
 

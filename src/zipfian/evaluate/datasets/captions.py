@@ -32,10 +32,6 @@ class CaptionSet:
     split: str
     pictures: tuple[Captioned, ...]
 
-    @property
-    def n_captions(self) -> int:
-        return sum(len(p.captions) for p in self.pictures)
-
 
 def load_captions(source: str | Path, images: str | Path, split: str | None = None) -> CaptionSet:
     """The pictures of `split` that have captions; without `split`: 'test' where there are splits, else all.

@@ -1,0 +1,1 @@
+"""Hybrid VL: captions and pictures, fused and reranked without training."""

@@ -1,0 +1,1 @@
+"""Latent Terms: texts found by BM25 over the terms of a sparse autoencoder."""

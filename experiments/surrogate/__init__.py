@@ -1,0 +1,1 @@
+"""Surrogate text: vectors as terms by scalar quantisation."""

@@ -1,0 +1,1 @@
+"""What the training programs share. Needs torch, tokenizers, safetensors, Pillow and numpy; no numba."""
