@@ -31,7 +31,7 @@ HUB_READY := $(HUB)/.ready
 HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py tests/cli/test_train_align.py tests/tools/training
 WITH_HUB ?= yes
 
-.PHONY: help demo test test-hub lint types format soak bench test-pythons lock clean
+.PHONY: help demo test test-hub lint types format docs wheel soak bench test-pythons lock clean
 
 help:  ## list these commands
 	@awk 'BEGIN {FS = ":.*## "; print "zipfian: make COMMAND\n"} \
@@ -64,6 +64,14 @@ types: $(READY)  ## mypy, strict
 format: $(READY)  ## rewrite the code in the project's format
 	$(BIN)/ruff check --fix-only $(CHECKED)
 	$(BIN)/ruff format $(CHECKED)
+
+docs: $(READY)  ## the guides and the reference as one site, in build/site
+	$(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+wheel: $(READY)  ## build the wheel into dist, and try it in an empty environment
+	$(BIN)/python -m hatchling build --target wheel
+	$(BIN)/python -m pytest tests/test_packaging.py $(ARGS)
 
 soak: $(READY)  ## the crash and damage tests with many more rounds
 	ZIPFIAN_SOAK=1 $(BIN)/python -m pytest tests/reliability $(ARGS)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,7 @@ def batch(index: zf.SparseIndex, workload: workloads.Workload, repeats: int) -> 
     for threads in sorted({1, 2, 4, 8, most}):
         if threads > most:
             continue
-        call = lambda t=threads: index.search_batch(  # noqa: E731
-            workload.q_indptr, workload.q_terms, workload.q_weights, 10, threads=t
-        )
+        call = partial(index.search_batch, workload.q_indptr, workload.q_terms, workload.q_weights, 10, threads=threads)
         call()
         # the best, not the median: on a shared machine a second processor is not always there
         rates[threads] = workloads.QUERIES / min(_median(1, call) for _ in range(2 * repeats))
@@ -150,7 +149,7 @@ def collection(path: Path, workload: workloads.Workload, repeats: int) -> list[R
 
 
 def _searches(path: Path, workload: workloads.Workload) -> list[Row]:
-    rows = []
+    rows: list[Row] = []
     with zf.Collection.open(path) as opened:
         for k in (10, 200):
             asked = [workload.query(i) for i in range(200)]

@@ -40,7 +40,7 @@ class Truth:
         if not len(wanted):
             return float(len(ids) == 0)
         found = np.sort(self.scores(query, np.asarray(ids, np.int64)))[::-1][:k]
-        hits = np.count_nonzero(found >= wanted[-1] * (1 - 1e-6))
+        hits = int(np.count_nonzero(found >= wanted[-1] * (1 - 1e-6)))
         return min(hits, len(wanted)) / len(wanted)
 
     def scores(self, query: int, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -58,7 +58,8 @@ class Truth:
         """The DEPTH best scores of every checked query, computed once per workload."""
         path = data_folder() / f"{name}-v{VERSION}" / f"truth-{CHECKED}.npy"
         if path.exists():
-            return np.load(path)
+            kept: npt.NDArray[np.float64] = np.load(path)
+            return kept
         best = np.array([self._best(i) for i in range(CHECKED)])
         part = Path(f"{path}.part.npy")
         np.save(part, best)
@@ -74,7 +75,8 @@ class Truth:
         at = np.flatnonzero(factor)
         tf = w.values[at].astype(np.float64)
         part = factor[at] * tf / (tf + self._norm[self._rows[at]])
-        scores = np.bincount(self._rows[at], part, minlength=max(w.n_docs, DEPTH))
+        # numpy's types know only of counts
+        scores = np.bincount(self._rows[at], part, minlength=max(w.n_docs, DEPTH)).astype(np.float64, copy=False)
         return np.sort(np.partition(scores, len(scores) - DEPTH)[len(scores) - DEPTH :])[::-1]
 
 

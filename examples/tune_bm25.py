@@ -30,9 +30,9 @@ with tempfile.TemporaryDirectory() as folder:
                 best = max(best, (precision, formula), key=lambda row: row[0])
         print(f"best of 12 settings: precision {best[0]:.2f} with {best[1]}")
 
-        for formula in (zf.BM25(), zf.BM25(variant="lucene"), zf.BM25(phi="sqrt"), zf.TfIdf(), zf.Dot()):
-            ranking = [(hit.id, round(hit.score, 2)) for hit in collection.search("fast search", scoring=formula)]
-            print(f"{type(formula).__name__:<6} {ranking}")
+        for other in (zf.BM25(), zf.BM25(variant="lucene"), zf.BM25(phi="sqrt"), zf.TfIdf(), zf.Dot()):
+            ranking = [(hit.id, round(hit.score, 2)) for hit in collection.search("fast search", scoring=other)]
+            print(f"{type(other).__name__:<6} {ranking}")
 
     # For as long as a collection is open: impacts are then cached for this formula.
     with zf.Collection.open(path, scoring={"words": best[1]}) as collection:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import email
 import importlib.util
+import json
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.encode.conftest import needed
 from zipfian._version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,9 +58,12 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert {n.partition("/")[0] for n in names} == {"zipfian", f"zipfian-{__version__}.dist-info"}
-    sources = {p.relative_to(ROOT / "src").as_posix() for p in (ROOT / "src").rglob("*.py")}
-    assert sources <= names
+    files = [p for p in (ROOT / "src").rglob("*") if p.is_file() and p.suffix not in (".pyc", ".nbi", ".nbc")]
+    sources = {p.relative_to(ROOT / "src").as_posix() for p in files}
+    assert sources <= names  # code, and with it what ships: vocabularies, labels, tables and their cards
     assert "zipfian/py.typed" in names
+    for model in ("text-16k", "image-11k", "align-flickr8k"):
+        assert {f"zipfian/models/{model}/README.md"} < {n for n in names if n.startswith(f"zipfian/models/{model}/")}
     assert f"zipfian-{__version__}.dist-info/licenses/LICENSE" in names
 
 
@@ -88,3 +94,78 @@ def test_every_dependency_has_a_lower_bound() -> None:
     assert [r for r in named if ">=" not in r or "<" in r] == []
     (everything,) = extras["all"]
     assert set(everything.removeprefix("zipfian[").removesuffix("]").split(",")) == EXTRAS - {"all", "dev"}
+
+
+# -- installed in an empty environment, far from the checkout ----------------------------------------------------------
+
+
+class Elsewhere:
+    """An environment with the wheel and nothing of ours beside it, and a folder to work in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.work = folder / "work"
+        self.work.mkdir()
+        self.bin = folder / "env" / ("Scripts" if os.name == "nt" else "bin")
+        kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+        # a cache of its own: what it compiles goes with it
+        self.environment = kept | {"ZIPFIAN_CACHE_DIR": str(folder / "cache"), "PYTHONWARNINGS": "error"}
+
+    def run(self, program: str, *arguments: object) -> str:
+        """What a program of the environment prints."""
+        done = subprocess.run(
+            [str(self.bin / program), *map(str, arguments)],
+            cwd=self.work, env=self.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def elsewhere(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Elsewhere:
+    made = Elsewhere(tmp_path_factory.mktemp("elsewhere"))
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    subprocess.run([*uv, "venv", "--python", sys.executable, str(made.folder / "env")], check=True)
+    install = ["pip", "install", "--python", str(made.folder / "env"), "--constraint", str(ROOT / "requirements.lock")]
+    asked = f"zipfian[text,image] @ {wheel.as_uri()}"
+    done = subprocess.run([*uv, *install, asked], cwd=made.work, capture_output=True, text=True, check=False)
+    if "Failed to fetch" in done.stderr or "Network connectivity is disabled" in done.stderr:
+        pytest.skip("no package index can be reached, and the cache has not all that the wheel depends on")
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def test_the_installed_package_is_the_wheel(elsewhere: Elsewhere) -> None:
+    assert elsewhere.run("zipfian", "--version").split()[-1] == __version__
+    where = Path(elsewhere.run("python", "-c", "import zipfian; print(zipfian.__file__)").strip())
+    assert where.is_relative_to(elsewhere.folder / "env")
+    installed = json.loads(elsewhere.run("python", "-c", _DISTRIBUTIONS))
+    assert {"zipfian", "numpy", "numba", "pystemmer", "onnxruntime", "tokenizers", "pillow"} <= set(installed)
+    assert not {"torch", "scipy", "pytest", "mkdocs"} & set(installed)
+
+
+_DISTRIBUTIONS = "import json, importlib.metadata as m; print(json.dumps([d.name.lower() for d in m.distributions()]))"
+
+
+def test_the_installed_command_shows_the_demo(elsewhere: Elsewhere) -> None:
+    model = "all-minilm-l6-v2"
+    weights = needed(model, "onnxruntime", "tokenizers", "safetensors")
+    elsewhere.run("zipfian", "weights", "get", model, "--from", next(iter(weights.values())).parent)
+    shown = json.loads(elsewhere.run("zipfian", "demo", "--quick", "--json", "--into", "demo"))
+    assert shown["texts"]["legs"] == ["words", "latent"]
+    assert shown["texts"]["check"] is True
+    assert shown["texts"]["meaning"]["latent"]["hits"][0]["id"] == "difflib.get_close_matches"
+
+
+def test_the_installed_command_finds_pictures(elsewhere: Elsewhere) -> None:
+    from PIL import Image
+
+    model = "efficientnet-lite2"
+    weights = needed(model, "onnxruntime", "PIL", "safetensors")
+    elsewhere.run("zipfian", "weights", "get", model, "--from", next(iter(weights.values())).parent)
+    (elsewhere.work / "pictures").mkdir()
+    for name, colour in (("red", (200, 30, 30)), ("blue", (20, 40, 200))):
+        Image.new("RGB", (64, 64), colour).save(elsewhere.work / "pictures" / f"{name}.png")
+    elsewhere.run("zipfian", "index", "pictures", "--into", "pictures.zf", "--legs", "visual,dense")
+    found = json.loads(elsewhere.run("zipfian", "search", "pictures.zf", "--image", "pictures/red.png", "--json"))
+    assert found["hits"][0]["id"] == "red.png"

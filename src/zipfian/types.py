@@ -25,7 +25,21 @@ TfKind = Literal["count", "fixed", "float32"]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A sparse vector: term ids (int32, strictly ascending) and their weights (float32, > 0)."""
+    """A sparse vector: term ids and their weights.
+
+    Parameters
+    ----------
+    ids
+        Term ids, int32, strictly ascending.
+    weights
+        Their weights, float32, above 0.
+
+    Examples
+    --------
+    >>> terms = Terms(np.array([2, 7], np.int32), np.array([1.0, 0.5], np.float32))
+    >>> len(terms)
+    2
+    """
 
     ids: IntArray
     weights: FloatArray
@@ -93,7 +107,26 @@ class SegmentBatch:
 class Explanation:
     """A score as a tree: `value` is the sum of the parts' values wherever there are parts.
 
-    `label` says what the node is, `details` holds the numbers behind it, `evidence` where it was found.
+    Parameters
+    ----------
+    value
+        What this node adds to the score.
+    label
+        What the node is.
+    parts
+        The nodes that it is the sum of.
+    details
+        The numbers behind it, by name.
+    evidence
+        Where it was found: places in a text or a picture.
+
+    Examples
+    --------
+    >>> words = Explanation(0.75, "words", (Explanation(0.5, "plant"), Explanation(0.25, "food")))
+    >>> print(words)
+    0.7500  words
+      0.5000  plant
+      0.2500  food
     """
 
     value: float

@@ -102,6 +102,34 @@ def test_the_demo_as_json(tmp_path: Path, zipfian: Command) -> None:
     assert all(step["seconds"] >= 0 for step in found["steps"])
 
 
+@pytest.mark.usefixtures("library", "toys")
+def test_the_quick_demo_has_few_texts_and_no_pictures(
+    tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_demo_texts, "QUICK", ("shlex", "tempfile", "difflib"))
+    code, out, err = zipfian("demo", "--quick", "--into", tmp_path / "demo", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    whole = [d for d in stdlib_documents(tmp_path / "library") if d["metadata"]["kind"] in _demo_texts.KINDS]
+    quick = [d for d in whole if d["metadata"]["module"] != "textwrap"]
+    assert found["texts"]["documents"] == len(quick) < len(whole)
+    assert found["texts"]["legs"] == ["words", "latent"]
+    assert "pictures" not in found
+
+
+def test_the_quick_demo_asks_of_modules_that_are_there() -> None:
+    documents = {d["id"]: d for d in stdlib_documents(stdlib_folder(), _demo_texts.QUICK)}
+    assert {d["metadata"]["module"] for d in documents.values()} == set(_demo_texts.QUICK)
+    assert {"shlex.split", "tempfile.TemporaryDirectory", "difflib.get_close_matches", "getpass"} <= set(documents)
+    assert 150 < len(documents) < 400  # methods included
+
+
+def test_quick_and_half_of_it_are_two_choices(zipfian: Command) -> None:
+    code, _, err = zipfian("demo", "--quick", "--only", "pictures")
+    assert code == 2
+    assert "--only: not allowed with argument --quick" in err
+
+
 @pytest.mark.usefixtures("library")
 def test_without_weights_the_demo_shows_words_and_says_so(
     tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch

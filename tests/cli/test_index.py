@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,7 +113,8 @@ def test_an_interrupted_run_keeps_what_it_committed(
     tmp_path: Path, photos: Path, zipfian: Command, toys: Toys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_sync, "ADD_PICTURES", 1)
-    real, done = toys.image.one, []
+    done: list[Any] = []
+    real = toys.image.one
 
     def one(item: str) -> object:
         if len(done) == 2:

@@ -223,6 +223,6 @@ def test_default_text_encoder(zipfian: Command, texts: Path, tmp_path: Path) -> 
     except (WeightsNotFound, OSError) as error:
         pytest.skip(f"LEFT OUT: no weights of the default encoder ({type(error).__name__})")
     out = tmp_path / "out"
-    code, _, error = zipfian("train", "sae", "--encoder", "text", "--data", texts, "--out", out, *SMALL)
-    assert code == 0, error
+    code, _, err = zipfian("train", "sae", "--encoder", "text", "--data", texts, "--out", out, *SMALL)
+    assert code == 0, err
     assert json.loads((out / "sae.json").read_text())["info"]["encoder"]["name"] == "all-minilm-l6-v2"

@@ -17,7 +17,12 @@ from tests.collection.history import answers
 def main(folder: str) -> None:
     """Search until told to stop."""
     stop = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+
+    def wait() -> None:
+        sys.stdin.read()
+        stop.set()
+
+    threading.Thread(target=wait, daemon=True).start()
     c = zf.Collection.open(folder)
     last = looked = 0
     ready = False

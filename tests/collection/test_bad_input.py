@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +146,13 @@ def test_bad_documents(c: zf.Collection, raw: Any, kind: type[ZipfianError], pro
 
 def test_documents_before_a_bad_one_are_kept(c: zf.Collection) -> None:
     for bad in ({"id": "bad", "text": 1}, {"id": "good"}):
-        refused(lambda bad=bad: c.add([{"id": "before", "text": "x"}, bad, {"id": "behind"}]), InvalidInput, bad["id"])
+        three: list[dict[str, Any]] = [{"id": "before", "text": "x"}, bad, {"id": "behind"}]
+        refused(partial(c.add, three), InvalidInput, str(bad["id"]))
         assert c.delete(["before", "behind"]) == 1
 
 
 def test_an_iterable_that_raises(c: zf.Collection) -> None:
-    def broken() -> Iterator[dict]:
+    def broken() -> Iterator[dict[str, Any]]:
         yield {"id": "before", "text": "x"}
         raise OSError("the source went away")
 
@@ -319,7 +321,7 @@ def test_scoring_of_an_open_collection(c: zf.Collection) -> None:
     refused(lambda: zf.Collection.open(path, scoring={"words": "bm25"}), InvalidInput, "scoring must be BM25")
 
 
-def rewrite_settings(path: Path, change: Callable[[dict], None]) -> None:
+def rewrite_settings(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """A commit whose settings another zipfian might have written."""
     writer = Writer(FSDirectory(path))
     settings = json.loads(json.dumps(writer.settings))

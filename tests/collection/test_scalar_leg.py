@@ -145,9 +145,9 @@ def test_a_damaged_transform_is_refused(
         data[-3] ^= 1
         arrays.write_bytes(bytes(data))
     else:
-        for name, data in zip((arrays, settings), ScalarVocabulary.load(folder).with_settings(gamma=2.0).to_bytes(),
+        for name, other in zip((arrays, settings), ScalarVocabulary.load(folder).with_settings(gamma=2.0).to_bytes(),
                               strict=True):  # fmt: skip
-            name.write_bytes(data)
+            name.write_bytes(other)
     expected = FingerprintMismatch if damage == "other" else IndexCorrupt
     with Collection.open(tmp_path / "x.zf") as collection, pytest.raises(expected, match=r"transform|was built with"):
         collection.search("kitten")

@@ -77,7 +77,8 @@ def test_killed_and_started_again(quick_path: Path, capsys: pytest.CaptureFixtur
     count, rng, path = 4_000, random.Random(3), quick_path / "c"
     command = [sys.executable, "-m", "tests.collection.adder", str(path), str(count)]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
-    kills, reached = 0, []
+    kills = 0
+    reached: list[Any] = []
     for _ in range(5):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as child:
             assert child.stdout is not None

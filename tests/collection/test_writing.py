@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ class TestWriting:
     def test_caller_may_reuse_its_buffers(self, tmp_path: Path) -> None:
         ids, weights, vector = np.array([1, 3]), np.array([1.0, 2.0], np.float32), np.zeros(2, np.float32)
 
-        def stream() -> Iterator[dict]:
+        def stream() -> Iterator[dict[str, Any]]:
             for i in range(3):
                 ids[:], weights[:], vector[:] = (i, i + 2), i + 1, i
                 yield {"id": str(i), "terms": {"t": (ids, weights)}, "vector": vector}

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from zipfian.encode import cache as cache_module
 from zipfian.encode._entry import Damaged, pack, unpack
 from zipfian.encode.cache import ENTRY_BYTES, EncodingCache, content_hash
 from zipfian.errors import InvalidInput
@@ -102,7 +101,7 @@ def test_a_full_disk_stops_caching_with_one_warning(tmp_path: Path, monkeypatch:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     cache = EncodingCache(tmp_path)
-    monkeypatch.setattr(cache_module.folder.os, "replace", full)
+    monkeypatch.setattr("zipfian.encode.folder.os.replace", full)
     with pytest.warns(RuntimeWarning, match="No space left on device"):
         assert not cache.put("f", "1", ARRAYS)
     assert not cache.put("f", "2", ARRAYS)
@@ -146,7 +145,7 @@ def test_content_hashes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tokens", [1, 40, 300])
 def test_what_an_estimate_adds_for_each_entry(tokens: int) -> None:
     """Names, shapes and checksum of what a latent leg keeps: the constant is right to a few dozen bytes."""
-    arrays = {
+    arrays: dict[str, Any] = {
         "terms": np.zeros((tokens, 32), dtype=np.uint16),
         "values": np.zeros((tokens, 32), dtype=np.float32),
         "places": np.zeros((tokens, 2), dtype=np.int32),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from zipfian.encode import _protobuf as pb
@@ -53,7 +56,7 @@ def test_a_graph_runs() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.int64, np.uint8])
 def test_every_type_of_weight(dtype: type) -> None:
     graph = Graph("test")
-    values = np.array([[1, 2], [3, 4]], dtype=dtype)
+    values: npt.NDArray[Any] = np.array([[1, 2], [3, 4]], dtype=dtype)
     x = graph.input("x", dtype, (2, 2))
     out = graph.node("Concat", [x, graph.weight(values.T)], axis=0, out="out")
     graph.output(out, dtype, (4, 2))

@@ -33,7 +33,11 @@ class Call:
         self.function, self.arguments = function, arguments
 
 
-class Writer(pickle._Pickler):  # type: ignore[name-defined]  # the Python one: names need not be importable
+PythonPickler: Any = vars(pickle)["_Pickler"]
+"""The one written in Python: names need not be importable."""
+
+
+class Writer(PythonPickler):  # type: ignore[misc]
     def persistent_id(self, value: Any) -> Any:
         return value[1:] if isinstance(value, tuple) and value and value[0] is Writer else None
 

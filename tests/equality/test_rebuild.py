@@ -101,7 +101,7 @@ class Rebuild(RuleBasedStateMachine):
 
     @rule(batch=batches)
     def skip(self, batch: list[dict[str, Any]]) -> None:
-        new = {}
+        new: dict[str, Any] = {}
         for raw in batch:
             if raw["id"] not in self.docs:
                 new.setdefault(raw["id"], raw)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from zipfian.evaluate.zipf_plot import plot_zipf, sampled
 DF = np.arange(400, 0, -1, dtype=np.int64)
 
 
-def distributions(count: int = 2) -> list[tuple]:
+def distributions(count: int = 2) -> list[tuple[Any, ...]]:
     return [(zipf_report(DF, 400, name=f"leg{i}"), DF) for i in range(count)]
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,8 @@ def test_a_kept_query_ranks_as_a_search_does(notes: zf.Collection, first: tuple[
     for setting in (0, 3, 200, AdaptiveK(4, 10, 0.5), AdaptiveK(4, 10, 50.0)):
         for key in ("q0", "q2"):  # q1 has a document that is left out of its rankings
             found = Run(notes.view(), Question(QUERIES[key]), which.plan(setting)).search(10, None)
-            depth = 0 if found.reranked is None else min(found.choice.K if found.choice else setting, 10_000)
+            chosen: Any = found.choice.K if found.choice else setting
+            depth = 0 if found.reranked is None else min(chosen, 10_000)
             one = kept[key]
             assert one.depth(setting) == min(depth, len(one.scores))
             order = rerank_dense(np.arange(len(one.scores)), one.scores, one.cosines[: one.depth(setting)]).docs

@@ -273,6 +273,10 @@ def test_settings_travel_as_json(method: Method) -> None:
     assert method_from_json(method.to_json()) == method
 
 
+def zeros(_: int, docs: Any) -> Any:
+    return np.zeros(len(docs))
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -288,24 +292,24 @@ def test_settings_travel_as_json(method: Method) -> None:
         (lambda: Adaptive(least=1.5), "least must lie"),
         (lambda: method_from_json("best"), "unknown fusion method 'best'; one of adaptive, linear, rrf"),
         (lambda: method_from_json({"method": "rrf", "depth": 3}), "does not have"),
-        (lambda: gather([], lambda i, d: d), "at least one leg"),
-        (lambda: gather(lists(("a", [1], [1.0], 2), ("a", [1], [1.0], 2)), lambda i, d: d), "fused once"),
-        (lambda: gather(lists(("a", [1], [float("nan")], 2)), lambda i, d: d), "NaN"),
-        (lambda: gather(lists(("a", [1, 2], [1.0, 2.0], 2)), lambda i, d: d), "descending"),
-        (lambda: gather(lists(("a", [1, 2], [2.0, 1.0], 1)), lambda i, d: d), "scored 1"),
-        (lambda: gather(lists(("a", [1, 2], [2.0], 3)), lambda i, d: d), "scores"),
+        (lambda: gather([], zeros), "at least one leg"),
+        (lambda: gather(lists(("a", [1], [1.0], 2), ("a", [1], [1.0], 2)), zeros), "fused once"),
+        (lambda: gather(lists(("a", [1], [float("nan")], 2)), zeros), "NaN"),
+        (lambda: gather(lists(("a", [1, 2], [1.0, 2.0], 2)), zeros), "descending"),
+        (lambda: gather(lists(("a", [1, 2], [2.0, 1.0], 1)), zeros), "scored 1"),
+        (lambda: gather(lists(("a", [1, 2], [2.0], 3)), zeros), "scores"),
         (
             lambda: gather(lists(("a", [1], [2.0], 3), ("b", [2], [2.0], 3)), lambda i, d: np.full(len(d), np.inf)),
             "no usable scores",
         ),
-        (lambda: Linear({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), lambda i, d: d)), "legs are: a"),
+        (lambda: Linear({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), zeros)), "legs are: a"),
         (
             lambda: Adaptive().fuse(
-                gather([LegList("dense", np.arange(1), np.ones(1), 1, mean_words=float("nan"))], lambda i, d: d)
+                gather([LegList("dense", np.arange(1), np.ones(1), 1, mean_words=float("nan"))], zeros)
             ),
             "words per document",
         ),
-        (lambda: Adaptive({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), lambda i, d: d)), "legs are: a"),
+        (lambda: Adaptive({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), zeros)), "legs are: a"),
     ],
 )
 def test_bad_input(make: Any, message: str) -> None:

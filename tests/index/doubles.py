@@ -13,7 +13,8 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from zipfian.errors import IndexCorrupt, IndexLocked
-from zipfian.index.directory import LOCK_NAME, ByteArray, Bytes, Directory, FileWriter, Lock, check_name
+from zipfian.index._lock import Lock
+from zipfian.index.directory import LOCK_NAME, ByteArray, Bytes, Directory, FileWriter, check_name
 
 
 class PowerLoss(BaseException):

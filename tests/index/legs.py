@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from hypothesis import settings
@@ -46,7 +47,9 @@ def random_leg(seed: int, n_docs: int, n_terms: int, mean: float, kind: str = "f
 
 
 @st.composite
-def legs(draw, max_docs: int = 200, max_terms: int = 40, kinds=("count", "fixed", "float32")):
+def legs(
+    draw: st.DrawFn, max_docs: int = 200, max_terms: int = 40, kinds: tuple[str, ...] = ("count", "fixed", "float32")
+) -> tuple[LegBatch, LegWriteSpec]:
     """(batch, spec): small legs of any kind."""
     kind = draw(st.sampled_from(kinds))
     n_terms = draw(st.integers(0, max_terms))
@@ -54,7 +57,7 @@ def legs(draw, max_docs: int = 200, max_terms: int = 40, kinds=("count", "fixed"
     return random_leg(seed, n_docs, n_terms, mean, kind, draw(st.booleans())), SPECS[kind]
 
 
-def as_rows(batch: LegBatch) -> list[dict]:
+def as_rows(batch: LegBatch) -> list[dict[Any, Any]]:
     """Each document as {term: tf}: what a leg means, free of how terms are numbered."""
     terms = batch.terms if isinstance(batch.terms, list) else [int(t) for t in batch.terms]
     ends = batch.indptr.tolist()
@@ -62,7 +65,7 @@ def as_rows(batch: LegBatch) -> list[dict]:
     return [dict(named[a:b]) for a, b in itertools.pairwise(ends)]
 
 
-def from_rows(rows: list[dict], like: LegBatch) -> LegBatch:
+def from_rows(rows: list[dict[Any, Any]], like: LegBatch) -> LegBatch:
     """The batch of documents given as {term: tf}."""
     terms = sorted({t for row in rows for t in row})
     number = {t: i for i, t in enumerate(terms)}
@@ -75,7 +78,13 @@ def from_rows(rows: list[dict], like: LegBatch) -> LegBatch:
     )
 
 
-def segment_batch(ids: list[str], legs: dict[str, LegBatch], metadata=None, vectors=None, texts=None) -> SegmentBatch:
+def segment_batch(
+    ids: list[str],
+    legs: dict[str, LegBatch],
+    metadata: list[dict[str, Any]] | None = None,
+    vectors: Any = None,
+    texts: list[str | None] | None = None,
+) -> SegmentBatch:
     """A batch with made-up texts where none are given."""
     n = len(ids)
     return SegmentBatch(

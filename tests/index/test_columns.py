@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ from zipfian.limits import MAX_FIELD_NAME_CHARS, MAX_METADATA_FIELDS
         ([date(2024, 1, 31)], "list[date]"),
     ],
 )
-def test_types_are_inferred(value, expected):
+def test_types_are_inferred(value: Any, expected: Any) -> None:
     assert infer_field_type(value) == expected
 
 
@@ -44,12 +45,12 @@ def test_types_are_inferred(value, expected):
     "value",
     [float("nan"), float("inf"), 2**63, -(2**63) - 1, {"a": 1}, [[1]], [1, "a"], [True, 1], object(), b"x", "\ud800"],
 )
-def test_values_that_metadata_cannot_hold(value):
+def test_values_that_metadata_cannot_hold(value: Any) -> None:
     with pytest.raises(InvalidInput):
         check_metadata({"field": value}, {})
 
 
-def test_a_field_keeps_its_type():
+def test_a_field_keeps_its_type() -> None:
     assert merge_field_types("f", "integer", "number") == merge_field_types("f", "number", "integer") == "number"
     assert merge_field_types("f", "list", "list[date]") == "list[date]"
     for known, new in (("string", "integer"), ("integer", "boolean"), ("string", "list[string]"), ("string", "date")):
@@ -57,7 +58,7 @@ def test_a_field_keeps_its_type():
             merge_field_types("f", known, new)
 
 
-def test_checking_metadata_cleans_it_and_extends_the_fields():
+def test_checking_metadata_cleans_it_and_extends_the_fields() -> None:
     fields = {"n": "integer"}
     clean, same = check_metadata({"n": np.int64(3), "missing": None}, fields)
     assert clean == {"n": 3, "missing": None} and type(clean["n"]) is int and same is fields
@@ -67,12 +68,12 @@ def test_checking_metadata_cleans_it_and_extends_the_fields():
 
 
 @pytest.mark.parametrize("name", ["", "and", "or", "not", "$date", 3, None, "\ud800"])
-def test_names_that_a_field_cannot_have(name):
+def test_names_that_a_field_cannot_have(name: str) -> None:
     with pytest.raises(InvalidInput):
         check_metadata({name: 1}, {})
 
 
-def test_limits():
+def test_limits() -> None:
     with pytest.raises(LimitExceeded):
         check_metadata({"x" * (MAX_FIELD_NAME_CHARS + 1): 1}, {})
     full = {f"f{i}": "integer" for i in range(MAX_METADATA_FIELDS)}
@@ -80,7 +81,7 @@ def test_limits():
         check_metadata({"one more": 1}, full)
 
 
-def test_dates_are_microseconds_of_utc():
+def test_dates_are_microseconds_of_utc() -> None:
     assert microseconds(date(1970, 1, 2)) == 86_400_000_000 == microseconds(datetime(1970, 1, 2))
     late = datetime(1970, 1, 2, 5, tzinfo=timezone(timedelta(hours=5)))
     assert microseconds(late) == 86_400_000_000
@@ -98,7 +99,7 @@ SCALARS = {
 
 
 @st.composite
-def field_rows(draw):
+def field_rows(draw: st.DrawFn) -> tuple[str, list[Any]]:
     kind = draw(st.sampled_from(sorted(SCALARS)))
     values = SCALARS[kind]
     if draw(st.booleans()):
@@ -106,7 +107,7 @@ def field_rows(draw):
     return kind, draw(st.lists(st.one_of(st.none(), values), max_size=15))
 
 
-def decoded(column):
+def decoded(column: Column) -> list[Any]:
     """The values of a column as Python objects, None where the field is missing."""
     kind = column.type.removeprefix("list[").removesuffix("]")
     flat = column.values.tolist()
@@ -121,28 +122,28 @@ def decoded(column):
     return [v if p else None for v, p in zip(flat, column.present.tolist(), strict=True)]
 
 
-def expected(rows):
-    def one(value):
+def expected(rows: list[Any]) -> list[Any]:
+    def one(value: Any) -> Any:
         return microseconds(value) if isinstance(value, date) else value
 
     return [[one(x) for x in v] if isinstance(v, list) else one(v) for v in rows]
 
 
-def saved(column):
+def saved(column: Column) -> ColumnReader:
     directory = MemoryDirectory()
     ref = write_columns(directory, "a.col", column.n_docs, [("f", column)])
     return ColumnReader.open(directory, ref)
 
 
 @given(field_rows())
-def test_columns_survive_the_file(case):
+def test_columns_survive_the_file(case: tuple[str, list[Any]]) -> None:
     field_type, rows = case
     column = saved(Column.build(field_type, rows)).column("f")
     assert column.type == field_type and decoded(column) == expected(rows)
 
 
 @given(field_rows(), st.data())
-def test_selecting_and_joining_columns(case, data):
+def test_selecting_and_joining_columns(case: tuple[str, list[Any]], data: st.DataObject) -> None:
     field_type, rows = case
     cut = data.draw(st.integers(0, len(rows)))
     keep = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
@@ -160,7 +161,7 @@ def test_selecting_and_joining_columns(case, data):
         assert [joined.words.term(i) for i in range(len(joined.words))] == sorted(used)
 
 
-def test_joining_widens_types():
+def test_joining_widens_types() -> None:
     whole = Column.build("integer", [1, None, 2**53 + 1])
     joined = join_columns([(whole, 3), (Column.build("number", [0.5]), 1)])
     assert joined.type == "number" and decoded(joined) == [1, None, 2**53 + 1, 0.5]
@@ -171,7 +172,7 @@ def test_joining_widens_types():
     assert decoded(lists) == [[1], [], [0.5]]
 
 
-def test_build_columns_refuses_what_does_not_fit():
+def test_build_columns_refuses_what_does_not_fit() -> None:
     with pytest.raises(InvalidInput, match="has no type"):
         list(build_columns([{"a": 1}], {"b": "integer"}))
     for field_type, value in (("integer", "x"), ("integer", [1]), ("list[integer]", 1), ("string", 1), ("boolean", 1)):
@@ -197,7 +198,7 @@ def test_build_columns_refuses_what_does_not_fit():
         ({}, {"n_docs": 4}),
     ],
 )
-def test_forged_files_with_sound_checksums_are_errors(changes, meta):
+def test_forged_files_with_sound_checksums_are_errors(changes: dict[str, Any], meta: dict[str, Any] | None) -> None:
     rows = [{"s": "a", "t": ["x"], "u": 0.5}, {"s": "b", "t": []}, {"t": ["y", "z"], "u": 2**53 + 1}]
     fields = {"s": "string", "t": "list[string]", "u": "number"}
     directory = MemoryDirectory()

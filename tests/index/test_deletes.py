@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,12 +14,16 @@ from tests.index.legs import SPECS, as_rows, few, from_rows, random_leg, segment
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.deletes import Deletes, LegDeletes, read_deletes, write_deletes
+from zipfian.index.leg import LegWriteSpec
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
+from zipfian.types import LegBatch
 
 LEGS = {"words": ("count", True), "latent": ("fixed", False), "root": ("sqrt", False), "float": ("float32", False)}
 
 
-def segment(directory, seed=1, n=60):
+def segment(
+    directory: MemoryDirectory, seed: int = 1, n: int = 60
+) -> tuple[SegmentReader, dict[str, LegBatch], dict[str, LegWriteSpec]]:
     legs = {
         name: random_leg(seed + i, n, 25, 5, "fixed" if kind == "sqrt" else kind, words)
         for i, (name, (kind, words)) in enumerate(LEGS.items())
@@ -29,7 +35,7 @@ def segment(directory, seed=1, n=60):
 
 @few(40)
 @given(st.lists(st.lists(st.integers(0, 59), max_size=25), min_size=1, max_size=4))
-def test_statistics_are_those_of_the_documents_that_are_left(steps):
+def test_statistics_are_those_of_the_documents_that_are_left(steps: list[list[int]]) -> None:
     directory = MemoryDirectory()
     reader, legs, specs = segment(directory)
     for docs in steps:
@@ -53,7 +59,7 @@ def test_statistics_are_those_of_the_documents_that_are_left(steps):
         assert reader.find(f"d{i}") == (-1 if i in gone else i)
 
 
-def test_deleting_again_changes_nothing():
+def test_deleting_again_changes_nothing() -> None:
     directory = MemoryDirectory()
     reader, _, _ = segment(directory)
     entry = delete_documents(directory, reader, np.array([3, 5]))
@@ -62,7 +68,7 @@ def test_deleting_again_changes_nothing():
     assert delete_documents(directory, again, np.array([], np.int64)) is again.entry
 
 
-def test_documents_out_of_range():
+def test_documents_out_of_range() -> None:
     directory = MemoryDirectory()
     reader, _, _ = segment(directory)
     for bad in (-1, 60):
@@ -70,7 +76,7 @@ def test_documents_out_of_range():
             delete_documents(directory, reader, np.array([bad]))
 
 
-def test_a_delete_reads_few_bytes_of_the_postings():
+def test_a_delete_reads_few_bytes_of_the_postings() -> None:
     """It goes through the forward index; posting lists are not touched."""
     directory = MemoryDirectory()
     reader, _, _ = segment(directory)
@@ -78,7 +84,13 @@ def test_a_delete_reads_few_bytes_of_the_postings():
     assert "blocks" not in vars(reader.legs["words"])
 
 
-def forged(n_deleted=2, terms=(0, 1), counts=(1, 1), length=3, listed=None):
+def forged(
+    n_deleted: int = 2,
+    terms: tuple[int, ...] = (0, 1),
+    counts: tuple[int, ...] = (1, 1),
+    length: Any = 3,
+    listed: Any = None,
+) -> MemoryDirectory:
     directory = MemoryDirectory()
     deletes = Deletes(np.arange(60) < 2, {"words": LegDeletes(np.array(terms), np.array(counts), 3)})
     good = SectionFile.open(directory, write_deletes(directory, "a.del", deletes), "del")
@@ -107,13 +119,13 @@ def forged(n_deleted=2, terms=(0, 1), counts=(1, 1), length=3, listed=None):
         {"listed": [{"name": "words", "terms": 5, "length": 1}]},
     ],
 )
-def test_forged_files_with_sound_checksums_are_errors(change):
+def test_forged_files_with_sound_checksums_are_errors(change: Any) -> None:
     assert read_deletes(forged(), "b.del").count == 2
     with pytest.raises(IndexCorrupt):
         read_deletes(forged(**change), "b.del")
 
 
-def test_deletes_that_do_not_belong_to_the_segment():
+def test_deletes_that_do_not_belong_to_the_segment() -> None:
     directory = MemoryDirectory()
     reader, _, _ = segment(directory)
     share = LegDeletes(np.array([0]), np.array([1]), 1)

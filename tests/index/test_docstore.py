@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,13 +23,15 @@ names = st.text(min_size=1, max_size=20).filter(lambda s: s.isprintable())
 texts = st.one_of(st.none(), st.text(max_size=100).filter(lambda s: all(not 0xD800 <= ord(c) < 0xE000 for c in s)))
 
 
-def stored(ids, texts=None, metadata=None):
+def stored(
+    ids: list[str], texts: list[str | None] | None = None, metadata: list[dict[str, Any]] | None = None
+) -> DocStoreReader:
     directory = MemoryDirectory()
     return DocStoreReader.open(directory, write_docs(directory, "a.doc", segment_batch(ids, {}, metadata, None, texts)))
 
 
 @given(st.lists(st.tuples(names, texts), unique_by=lambda d: d[0], max_size=20))
-def test_what_is_stored_is_what_is_read(documents):
+def test_what_is_stored_is_what_is_read(documents: Any) -> None:
     metadata = [{"n": i, "name": name} for i, (name, _) in enumerate(documents)]
     reader = stored([i for i, _ in documents], [t for _, t in documents], metadata)
     assert reader.n_docs == len(documents)
@@ -40,7 +43,7 @@ def test_what_is_stored_is_what_is_read(documents):
     assert reader.find_many(["no such id", *(i for i, _ in documents)]).tolist() == [-1, *range(len(documents))]
 
 
-def test_many_blocks_in_any_order(monkeypatch):
+def test_many_blocks_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docstore_writer, "BLOCK_BYTES", 500)
     texts = [f"document number {i} " * (i % 40) for i in range(400)]
     reader = stored([f"d{i}" for i in range(400)], texts)
@@ -49,7 +52,7 @@ def test_many_blocks_in_any_order(monkeypatch):
         assert reader.text(doc) == texts[doc]
 
 
-def test_metadata_keeps_its_types():
+def test_metadata_keeps_its_types() -> None:
     row = {
         "when": datetime(2024, 1, 2, 3, 4, 5, 6, UTC),
         "naive": datetime(2024, 1, 2),
@@ -64,7 +67,7 @@ def test_metadata_keeps_its_types():
     assert stored(["a"], metadata=[row]).metadata(0) == row
 
 
-def test_ids_whose_hashes_collide_are_told_apart(monkeypatch):
+def test_ids_whose_hashes_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docstore, "id_hash", lambda raw: len(raw))
     reader = stored(["aa", "b", "bb", "cc"])
     assert reader.find_many(["cc", "b", "aa", "bb", "dd"]).tolist() == [3, 1, 0, 2, -1]
@@ -82,12 +85,12 @@ def test_ids_whose_hashes_collide_are_told_apart(monkeypatch):
         (["a", "b", "a"], InvalidInput, "'a' is there twice"),
     ],
 )
-def test_bad_ids_are_refused(ids, error, message):
+def test_bad_ids_are_refused(ids: list[str], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         stored(ids, [""] * len(ids))
 
 
-def test_bad_texts_and_metadata_are_refused():
+def test_bad_texts_and_metadata_are_refused() -> None:
     for text, error in ((3, InvalidInput), ("\udc00", InvalidInput), ("x" * (MAX_TEXT_CHARS + 1), LimitExceeded)):
         with pytest.raises(error):
             stored(["a"], [text])
@@ -95,7 +98,7 @@ def test_bad_texts_and_metadata_are_refused():
         stored(["a"], metadata=[{"x": "y" * MAX_METADATA_BYTES}])
 
 
-def test_documents_out_of_range():
+def test_documents_out_of_range() -> None:
     reader = stored(["a"])
     for bad in (-1, 1):
         for ask in (reader.id, reader.text, reader.metadata):
@@ -107,7 +110,7 @@ def test_documents_out_of_range():
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 3000), st.booleans()), max_size=30), min_size=1, max_size=3))
-def test_merged_blocks_hold_the_kept_documents_in_order(parts):
+def test_merged_blocks_hold_the_kept_documents_in_order(parts: Any) -> None:
     sources, expected = [], []
     for p, documents in enumerate(parts):
         texts = [f"{p}.{i} " + "x" * size for i, (size, _) in enumerate(documents)]
@@ -125,7 +128,7 @@ def test_merged_blocks_hold_the_kept_documents_in_order(parts):
     assert [merged.text(i) for i in range(n)] == expected
 
 
-def test_untouched_blocks_are_copied_as_they_are():
+def test_untouched_blocks_are_copied_as_they_are() -> None:
     reader = stored([str(i) for i in range(3000)], ["some text " * 10] * 3000)
     keep = np.ones(3000, np.bool_)
     keep[5] = False
@@ -134,7 +137,7 @@ def test_untouched_blocks_are_copied_as_they_are():
     assert len(before) > 5 and before[1:-1] == after[1 : len(before) - 1]
 
 
-def forged(reader, changes):
+def forged(reader: DocStoreReader, changes: dict[str, Any]) -> DocStoreReader:
     directory = MemoryDirectory()
     with SectionWriter(directory, "b.doc", "doc", reader.file.meta) as file:
         for name in reader.file.names:
@@ -162,7 +165,7 @@ def forged(reader, changes):
         {"blocks": lambda s: s ^ (np.arange(len(s)) == len(s) // 2).astype(np.uint8)},
     ],
 )
-def test_forged_files_with_sound_checksums_are_errors(changes):
+def test_forged_files_with_sound_checksums_are_errors(changes: dict[str, Any]) -> None:
     good = stored(["aé", "bé", "cé"], ["first text", "second", None], [{"x": 1}, {}, {"y": "z"}])
     with pytest.raises(IndexCorrupt):
         reader = forged(good, changes)

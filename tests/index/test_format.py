@@ -136,7 +136,7 @@ def test_leg(files: dict[str, bytes], name: str) -> None:
                 doc += gaps[i] + 1 if i < n - 1 else 0
             block += 1
     stream.assert_end()
-    as_term = {"words": lambda t: f"w{t:03}", "fixed": lambda t: t * 1000, "float": lambda t: t}[name]
+    as_term: Any = {"words": lambda t: f"w{t:03}", "fixed": lambda t: t * 1000, "float": lambda t: t}[name]
     assert found == [{as_term(t): tf for t, tf in row.items()} for row in rows()]
     unit = 2**20 if name == "float" else 1
     assert s["lengths"] == [sum(row.values()) * unit for row in rows()]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,12 +23,18 @@ from zipfian.index.phi import parse_phi
 from zipfian.types import LegBatch
 
 
-def written(batch, spec):
+def written(batch: LegBatch, spec: LegWriteSpec) -> LegReader:
     directory = MemoryDirectory()
     return LegReader.open(directory, write_leg(directory, "a.leg", batch, spec))
 
 
-def batch_of(indptr=(0, 2), terms=(0, 5), indices=(0, 1), tf=(1, 2), tf_type=np.uint32):
+def batch_of(
+    indptr: tuple[int, ...] = (0, 2),
+    terms: tuple[Any, ...] = (0, 5),
+    indices: tuple[int, ...] = (0, 1),
+    tf: tuple[float, ...] = (1, 2),
+    tf_type: type[np.generic] = np.uint32,
+) -> LegBatch:
     return LegBatch(
         np.array(indptr, np.int64),
         list(terms) if terms and isinstance(terms[0], str) else np.array(terms, np.int64),
@@ -35,13 +44,13 @@ def batch_of(indptr=(0, 2), terms=(0, 5), indices=(0, 1), tf=(1, 2), tf_type=np.
 
 
 @given(legs())
-def test_every_way_of_reading_gives_what_was_written(leg):
+def test_every_way_of_reading_gives_what_was_written(leg: tuple[LegBatch, LegWriteSpec]) -> None:
     batch, spec = leg
     reader = written(batch, spec)
     rows = as_rows(batch)
     assert as_rows(reader.to_batch()) == rows
     assert reader.n_docs == len(rows) and reader.n_postings == len(batch.indices)
-    by_term = {}
+    by_term: dict[Any, Any] = {}
     for doc, row in enumerate(rows):
         for term, tf in row.items():
             by_term.setdefault(term, []).append((doc, tf))
@@ -66,7 +75,7 @@ def test_every_way_of_reading_gives_what_was_written(leg):
 
 @few(40)
 @given(legs())
-def test_compiled_and_numpy_decoders_agree_bit_for_bit(leg):
+def test_compiled_and_numpy_decoders_agree_bit_for_bit(leg: tuple[LegBatch, LegWriteSpec]) -> None:
     reader = written(*leg)
     for plain, compiled in zip(reader.all_postings(), reader.all_postings(compiled=True), strict=True):
         assert plain.dtype == compiled.dtype and plain.tobytes() == compiled.tobytes()
@@ -77,7 +86,7 @@ def test_compiled_and_numpy_decoders_agree_bit_for_bit(leg):
 
 @pytest.mark.parametrize("kind", ["count", "fixed", "float32"])
 @pytest.mark.parametrize("words", [False, True])
-def test_long_lists_of_many_blocks(kind, words, monkeypatch):
+def test_long_lists_of_many_blocks(kind: str, words: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postings_module, "_CHUNK", 1000)  # so that lists cross the chunks of the encoder
     monkeypatch.setattr(forward_module, "_CHUNK", 1000)
     batch = random_leg(7, 5000, 60, 8, kind, words)
@@ -97,7 +106,7 @@ def test_long_lists_of_many_blocks(kind, words, monkeypatch):
         assert mine.tolist() == whole[1][whole[0][doc] : whole[0][doc + 1]].tolist() == reader.forward(doc).tolist()
 
 
-def test_extreme_values_survive():
+def test_extreme_values_survive() -> None:
     counts = batch_of((0, 2, 3), (0, 2**31 - 3), (0, 1, 1), (1, 2**32 - 1, 7))
     assert as_rows(written(counts, SPECS["count"]).to_batch()) == [{0: 1, 2**31 - 3: 2**32 - 1}, {2**31 - 3: 7}]
     floats = batch_of(tf=(1e-45, 1e6), tf_type=np.float32)
@@ -106,7 +115,7 @@ def test_extreme_values_survive():
     assert reader.postings(1, compiled=True)[1].tobytes() == floats.tf[1:].tobytes()
 
 
-def test_a_leg_may_be_empty():
+def test_a_leg_may_be_empty() -> None:
     for batch in (batch_of((0,), (), (), ()), batch_of((0, 0, 0), (), (), ()), batch_of((0, 0), ("a", "b"), (), ())):
         reader = written(batch, SPECS["count"])
         assert reader.n_terms == 0 and reader.total_length == 0 and len(reader.lengths) == len(batch.indptr) - 1
@@ -115,7 +124,7 @@ def test_a_leg_may_be_empty():
         assert all(not len(reader.forward(d)) for d in range(reader.n_docs))
 
 
-def test_lookup_of_words_that_are_not_there():
+def test_lookup_of_words_that_are_not_there() -> None:
     reader = written(batch_of(terms=("ab", "zebra")), SPECS["count"])
     assert [reader.lookup(w) for w in ("ab", "zebra")] == [0, 1]
     assert [reader.lookup(w) for w in ("", "a", "abc", "zz", "é", "\udc80")] == [-1] * 6
@@ -148,20 +157,20 @@ def test_lookup_of_words_that_are_not_there():
         ({"tf": (1, 1), "tf_type": np.float32}, "cannot take"),
     ],
 )
-def test_a_batch_that_breaks_the_rules_is_refused_and_leaves_no_file(change, message):
+def test_a_batch_that_breaks_the_rules_is_refused_and_leaves_no_file(change: Any, message: str) -> None:
     directory = MemoryDirectory()
     with pytest.raises(InvalidInput, match=message):
         write_leg(directory, "a.leg", batch_of(**change), SPECS["fixed"])
     assert directory.list() == []
 
 
-def test_float_weights_must_be_positive_and_finite():
+def test_float_weights_must_be_positive_and_finite() -> None:
     for bad in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(InvalidInput, match="positive"):
             written(batch_of(tf=(1.0, bad), tf_type=np.float32), SPECS["float32"])
 
 
-def test_limits():
+def test_limits() -> None:
     with pytest.raises(LimitExceeded, match="bytes"):
         written(batch_of(terms=("a", "b" * 2000)), SPECS["count"])
     with pytest.raises(LimitExceeded, match="weight"):
@@ -175,7 +184,7 @@ def test_limits():
 
 @pytest.mark.parametrize("phi", ["identity", "sqrt", "power:0.7"])
 @pytest.mark.parametrize("kind", ["count", "fixed", "float32"])
-def test_lengths_are_integers_close_to_the_real_sum(kind, phi):
+def test_lengths_are_integers_close_to_the_real_sum(kind: str, phi: str) -> None:
     batch = random_leg(3, 50, 30, 6, kind)
     scale = 100.0 if kind == "fixed" else 1.0
     lengths = document_lengths(batch.indptr, batch.tf, kind, scale, phi)
@@ -187,11 +196,11 @@ def test_lengths_are_integers_close_to_the_real_sum(kind, phi):
     assert exact_sum(lengths[order]) == exact_sum(lengths) == sum(lengths.tolist())
 
 
-def test_exact_sum_does_not_overflow():
+def test_exact_sum_does_not_overflow() -> None:
     assert exact_sum(np.full(3, 2**63 - 1, np.int64)) == 3 * (2**63 - 1)
 
 
-def rewritten(reader, changes, meta=None):
+def rewritten(reader: LegReader, changes: dict[str, Any], meta: dict[str, Any] | None = None) -> LegReader:
     """The same leg file with some sections replaced: sound checksums, wrong contents."""
     directory = MemoryDirectory()
     with SectionWriter(directory, "b.leg", "leg", {**reader.meta, **(meta or {})}) as file:
@@ -202,15 +211,15 @@ def rewritten(reader, changes, meta=None):
     return LegReader(SectionFile.open(directory, "b.leg", "leg"))
 
 
-def use(reader):
+def use(reader: LegReader) -> LegReader:
     reader.to_batch()
     for doc in range(0, reader.n_docs, 50):
         reader.forward(doc)
     return reader
 
 
-def poke(at, value):
-    def change(section):
+def poke(at: Any, value: Any) -> Callable[[Any], Any]:
+    def change(section: Any) -> Any:
         section[at] = value
         return section
 
@@ -255,14 +264,14 @@ def poke(at, value):
         ({}, {"total_length": "many"}),
     ],
 )
-def test_forged_contents_with_sound_checksums_are_errors(changes, meta):
+def test_forged_contents_with_sound_checksums_are_errors(changes: dict[str, Any], meta: dict[str, Any] | None) -> None:
     good = written(random_leg(5, 300, 40, 6), SPECS["fixed"])
     use(rewritten(good, {}))
     with pytest.raises(IndexCorrupt):
         use(rewritten(good, changes, meta))
 
 
-def test_forged_weights_are_errors():
+def test_forged_weights_are_errors() -> None:
     good = written(random_leg(5, 300, 40, 6, "float32"), SPECS["float32"])
     with pytest.raises(IndexCorrupt):
         use(rewritten(good, {"postings": lambda s: s * np.uint64(0)}))
@@ -270,7 +279,7 @@ def test_forged_weights_are_errors():
 
 @few(60)
 @given(st.sampled_from(["postings", "forward", "block_first", "terms", "term_offsets"]), st.data())
-def test_random_forgeries_never_crash(section, data):
+def test_random_forgeries_never_crash(section: Any, data: st.DataObject) -> None:
     good = written(random_leg(5, 120, 20, 4, "count", words=True), SPECS["count"])
     size = good.file.length(section)
     at = data.draw(st.integers(0, size - 1))
@@ -286,7 +295,7 @@ def test_random_forgeries_never_crash(section, data):
             continue
 
 
-def test_documents_out_of_range():
+def test_documents_out_of_range() -> None:
     reader = written(random_leg(5, 30, 20, 4), SPECS["fixed"])
     for bad in (-1, 30, 10**9):
         with pytest.raises(InvalidInput):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +18,14 @@ from zipfian.index import merge as merge_module
 from zipfian.index.merge import merge_segments
 from zipfian.index.metadata import check_metadata
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
+from zipfian.types import SegmentBatch
 
 KINDS = {"words": ("count", True), "latent": ("fixed", False), "root": ("sqrt", False), "float": ("float32", False)}
 SPEC = {name: SPECS[kind] for name, (kind, _) in KINDS.items()}
 
 
-def metadata_row(rng):
-    row = {}
+def metadata_row(rng: np.random.Generator) -> dict[str, Any]:
+    row: dict[str, Any] = {}
     if rng.random() < 0.7:
         row["lang"] = str(rng.choice(["en", "de", "fr"]))
     if rng.random() < 0.7:
@@ -34,12 +37,15 @@ def metadata_row(rng):
     return row
 
 
-def make_segments(directory, sizes, deleted, seed=0):
+def make_segments(
+    directory: MemoryDirectory, sizes: list[int], deleted: list[list[int]], seed: int = 0
+) -> tuple[list[SegmentReader], SegmentBatch, Mapping[str, Any]]:
     """Segments with these numbers of documents; returns readers and what is left, as plain values."""
     rng = np.random.default_rng(seed)
-    readers, left = [], {"ids": [], "texts": [], "metadata": [], "legs": {name: [] for name in KINDS}, "vectors": []}
+    readers: list[SegmentReader] = []
+    left: dict[str, Any] = {"ids": [], "texts": [], "metadata": [], "vectors": [], "legs": {name: [] for name in KINDS}}
     like = {}
-    fields = {}
+    fields: Mapping[str, Any] = {}
     for s, (n, gone) in enumerate(zip(sizes, deleted, strict=True)):
         legs = {
             name: random_leg(100 * s + i + seed, n, 30 + 10 * s, 5, "fixed" if kind == "sqrt" else kind, words)
@@ -70,7 +76,7 @@ def make_segments(directory, sizes, deleted, seed=0):
     return readers, whole, fields
 
 
-def assert_same(merged, built):
+def assert_same(merged: SegmentReader, built: SegmentReader) -> None:
     assert merged.n_docs == merged.n_live == built.n_docs
     for name in KINDS:
         a, b = merged.legs[name], built.legs[name]
@@ -90,11 +96,13 @@ def assert_same(merged, built):
     fields = built.columns.fields if built.columns else {}
     assert set(merged.columns.fields if merged.columns else {}) == set(fields)
     for field in fields:
-        a, b = merged.column(field), built.column(field)
-        assert a.present.tolist() == b.present.tolist()
-        assert np.array_equal(a.values, b.values) and (a.starts is None or np.array_equal(a.starts, b.starts))
-        if a.words is not None:
-            assert a.words.all_raw() == b.words.all_raw()
+        column, other = merged.column(field), built.column(field)
+        assert column is not None and other is not None
+        assert column.present.tolist() == other.present.tolist()
+        assert np.array_equal(column.values, other.values)
+        assert column.starts is None or np.array_equal(column.starts, other.starts)
+        if column.words is not None:
+            assert column.words.all_raw() == other.words.all_raw()
 
 
 @few(60)
@@ -102,7 +110,7 @@ def assert_same(merged, built):
     st.lists(st.tuples(st.integers(0, 90), st.lists(st.integers(0, 1000), max_size=30)), min_size=1, max_size=4),
     st.integers(0, 50),
 )
-def test_a_merge_equals_a_rebuild(parts, seed):
+def test_a_merge_equals_a_rebuild(parts: Any, seed: int) -> None:
     directory = MemoryDirectory()
     readers, whole, fields = make_segments(directory, [n for n, _ in parts], [d for _, d in parts], seed)
     merged = SegmentReader(directory, merge_segments(directory, "m", readers))
@@ -110,7 +118,7 @@ def test_a_merge_equals_a_rebuild(parts, seed):
     assert_same(merged, built)
 
 
-def test_pieces_smaller_than_the_data(monkeypatch):
+def test_pieces_smaller_than_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge_module, "_POSTINGS", 100)
     monkeypatch.setattr(merge_module, "_ROWS", 37)
     directory = MemoryDirectory()
@@ -119,7 +127,7 @@ def test_pieces_smaller_than_the_data(monkeypatch):
     assert_same(merged, SegmentReader(directory, write_segment(directory, "b", whole, SPEC, fields)))
 
 
-def test_merging_merged_segments():
+def test_merging_merged_segments() -> None:
     directory = MemoryDirectory()
     readers, whole, fields = make_segments(directory, [50, 40, 30, 20], [[1, 2], [], [7], []], 4)
     first = SegmentReader(directory, merge_segments(directory, "m1", readers[:2]))
@@ -128,14 +136,14 @@ def test_merging_merged_segments():
     assert_same(merged, SegmentReader(directory, write_segment(directory, "b", whole, SPEC, fields)))
 
 
-def test_all_documents_deleted():
+def test_all_documents_deleted() -> None:
     directory = MemoryDirectory()
     readers, _, _ = make_segments(directory, [10, 5], [range(10), range(5)])
     merged = SegmentReader(directory, merge_segments(directory, "m", readers))
     assert merged.n_docs == 0 and all(leg.n_terms == 0 for leg in merged.legs.values())
 
 
-def test_a_leg_that_only_one_segment_has():
+def test_a_leg_that_only_one_segment_has() -> None:
     directory = MemoryDirectory()
     words, latent = random_leg(1, 20, 30, 5, "count", True), random_leg(2, 20, 30, 5)
     specs = {"words": SPECS["count"], "latent": SPECS["fixed"]}
@@ -148,7 +156,7 @@ def test_a_leg_that_only_one_segment_has():
     assert merged.legs["latent"].lengths.tolist() == [0] * 20 + first.legs["latent"].lengths.tolist() + [0] * 20
 
 
-def test_what_cannot_be_merged():
+def test_what_cannot_be_merged() -> None:
     directory = MemoryDirectory()
     with pytest.raises(InvalidInput, match="nothing to merge"):
         merge_segments(directory, "m", [])

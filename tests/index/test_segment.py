@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,22 +19,23 @@ from zipfian.index.segment import (
     write_leg_for_segment,
     write_segment,
 )
+from zipfian.types import LegBatch, SegmentBatch
 
 FIELDS = {"lang": "string", "year": "integer", "day": "date"}
 ROWS = [{"lang": "en", "year": 2020}, {"lang": "de", "day": date(2024, 5, 1)}, {}, {"year": None}]
 TWO_LEGS = {"words": SPECS["count"], "latent": SPECS["fixed"]}
 
 
-def two_legs(n):
+def two_legs(n: int) -> dict[str, LegBatch]:
     return {"words": random_leg(1, n, 30, 6, "count", words=True), "latent": random_leg(2, n, 50, 8)}
 
 
-def batch(n=4):
+def batch(n: int = 4) -> SegmentBatch:
     vectors = {"pooled": np.ones((n, 3), np.float32)}
     return segment_batch([f"d{i}" for i in range(n)], two_legs(n), ROWS[:n], vectors)
 
 
-def test_everything_together():
+def test_everything_together() -> None:
     directory = MemoryDirectory()
     entry = write_segment(directory, "s1", batch(), TWO_LEGS, FIELDS)
     assert set(entry.files) == {"doc", "leg:words", "leg:latent", "col", "vec"}
@@ -50,7 +52,7 @@ def test_everything_together():
     assert reader.vectors.array("pooled").shape == (4, 3)
 
 
-def test_files_that_are_not_needed_are_not_written():
+def test_files_that_are_not_needed_are_not_written() -> None:
     directory = MemoryDirectory()
     plain = segment_batch(["a"], {})
     entry = write_segment(directory, "s1", plain, {}, {})
@@ -59,14 +61,14 @@ def test_files_that_are_not_needed_are_not_written():
     assert reader.columns is None and reader.vectors is None and reader.column("x") is None
 
 
-def test_a_segment_without_documents():
+def test_a_segment_without_documents() -> None:
     directory = MemoryDirectory()
     entry = write_segment(directory, "s1", segment_batch([], two_legs(0)), TWO_LEGS, {})
     reader = SegmentReader(directory, entry)
     assert reader.n_live == 0 and reader.find("a") == -1 and reader.total_length_live("words") == 0
 
 
-def test_two_segments_of_one_id_never_share_a_file():
+def test_two_segments_of_one_id_never_share_a_file() -> None:
     directory = MemoryDirectory()
     first = write_segment(directory, "s1", batch(), TWO_LEGS, FIELDS)
     second = write_segment(directory, "s1", batch(), TWO_LEGS, FIELDS)
@@ -74,7 +76,7 @@ def test_two_segments_of_one_id_never_share_a_file():
 
 
 @pytest.mark.parametrize("deleted", [[], [0, 2]])
-def test_a_leg_added_later(deleted):
+def test_a_leg_added_later(deleted: list[list[int]]) -> None:
     directory = MemoryDirectory()
     only_words = segment_batch([f"d{i}" for i in range(4)], {"words": two_legs(4)["words"]})
     reader = SegmentReader(directory, write_segment(directory, "s1", only_words, {"words": SPECS["count"]}, {}))
@@ -107,14 +109,14 @@ def test_a_leg_added_later(deleted):
         segment_batch(["a", "a"], two_legs(2)),
     ],
 )
-def test_a_batch_that_does_not_fit_leaves_no_file(wrong):
+def test_a_batch_that_does_not_fit_leaves_no_file(wrong: Any) -> None:
     directory = MemoryDirectory()
     with pytest.raises(InvalidInput):
         write_segment(directory, "s1", wrong, TWO_LEGS, FIELDS)
     assert directory.list() == []
 
 
-def test_a_missing_file_is_named():
+def test_a_missing_file_is_named() -> None:
     directory = MemoryDirectory()
     entry = write_segment(directory, "s1", batch(), TWO_LEGS, FIELDS)
     directory.delete(entry.files["leg:latent"].name)
@@ -123,7 +125,7 @@ def test_a_missing_file_is_named():
     assert caught.value.file == entry.files["leg:latent"].name
 
 
-def test_files_of_another_segment_are_refused():
+def test_files_of_another_segment_are_refused() -> None:
     directory = MemoryDirectory()
     entry = write_segment(directory, "s1", batch(4), TWO_LEGS, FIELDS)
     other = write_segment(directory, "s2", batch(3), TWO_LEGS, FIELDS)
@@ -134,7 +136,7 @@ def test_files_of_another_segment_are_refused():
         SegmentReader(directory, SegmentEntry("s1", 4, {}))
 
 
-def test_reading_after_close_is_refused():
+def test_reading_after_close_is_refused() -> None:
     directory = MemoryDirectory()
     reader = SegmentReader(directory, write_segment(directory, "s1", batch(), TWO_LEGS, FIELDS))
     lengths = reader.legs["words"].lengths
@@ -144,11 +146,16 @@ def test_reading_after_close_is_refused():
         reader.docs.text(0)
 
 
-def test_a_failing_disk_leaves_only_what_could_not_be_deleted():
+def test_a_failing_disk_leaves_only_what_could_not_be_deleted() -> None:
     steps = 0
     while True:
         memory = MemoryDirectory()
-        faulty = FaultyDirectory(memory, lambda i, verb, n=steps: OSError("broken") if i == n + 1 else None)
+        broken_at = steps + 1
+
+        def breaks(i: int, verb: str, at: int = broken_at) -> OSError | None:
+            return OSError("broken") if i == at else None
+
+        faulty = FaultyDirectory(memory, breaks)
         try:
             write_segment(faulty, "s1", batch(), TWO_LEGS, FIELDS)
             break

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.index.doubles import MemoryDirectory
@@ -13,18 +16,18 @@ from zipfian.index.vectors import VectorReader, merge_vectors, write_vectors
 from zipfian.limits import MAX_VECTOR_DIM
 
 
-def random_matrix(seed, n, dim, missing=()):
+def random_matrix(seed: int, n: int, dim: int, missing: tuple[int, ...] = ()) -> npt.NDArray[np.float32]:
     matrix = np.random.default_rng(seed).normal(size=(n, dim)).astype(np.float32)
     matrix[list(missing)] = np.nan
     return matrix
 
 
-def stored(n, **vectors):
+def stored(n: int, **vectors: npt.NDArray[np.float32]) -> VectorReader:
     directory = MemoryDirectory()
     return VectorReader.open(directory, write_vectors(directory, "a.vec", n, vectors))
 
 
-def test_rows_come_back_as_they_were():
+def test_rows_come_back_as_they_were() -> None:
     dense, sparse = random_matrix(1, 9, 4), random_matrix(2, 9, 3, missing=(0, 8))
     before = sparse.copy()
     reader = stored(9, dense=dense, some=sparse)
@@ -37,11 +40,11 @@ def test_rows_come_back_as_they_were():
     assert reader.rows("dense", np.array([], np.int64)).shape == (0, 4)
 
 
-def test_no_documents():
+def test_no_documents() -> None:
     assert stored(0, v=np.empty((0, 5), np.float32)).array("v").shape == (0, 5)
 
 
-def test_mistakes():
+def test_mistakes() -> None:
     bad = random_matrix(1, 3, 4)
     bad[1, 2] = np.nan
     for wrong in (bad, np.full((3, 2), np.inf), np.zeros((2, 4)), np.zeros(3)):
@@ -55,7 +58,7 @@ def test_mistakes():
         stored(1, v=np.zeros((1, 2))).array("w")
 
 
-def test_merging(monkeypatch):
+def test_merging(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_module, "_ROWS_BYTES", 64)
     a, b = random_matrix(1, 30, 4), random_matrix(2, 20, 4, missing=(3,))
     other = random_matrix(3, 20, 2)
@@ -76,7 +79,7 @@ def test_merging(monkeypatch):
 @pytest.mark.parametrize(
     "meta", [{"n_docs": 4}, {"vectors": 3}, {"vectors": [{"name": "v", "dim": 0, "some": False}]}, {"vectors": [{}]}]
 )
-def test_forged_meta_data_is_an_error(meta):
+def test_forged_meta_data_is_an_error(meta: dict[str, Any] | None) -> None:
     directory = MemoryDirectory()
     good = SectionFile.open(directory, write_vectors(directory, "a.vec", 3, {"v": random_matrix(1, 3, 2)}), "vec")
     with SectionWriter(directory, "b.vec", "vec", {**good.meta, **meta}) as file:

@@ -27,7 +27,12 @@ def compare(snapshot: Snapshot, history: History) -> int:
 def main(folder: str, seed: int) -> None:
     """Read until told to stop."""
     stop = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+
+    def wait() -> None:
+        sys.stdin.read()
+        stop.set()
+
+    threading.Thread(target=wait, daemon=True).start()
     history, directory = History(seed), FSDirectory(folder)
     kept = Snapshot.open(directory)
     seen: list[int] = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
 from zipfian.errors import InvalidInput, LimitExceeded
-from zipfian.index.column import build_columns
+from zipfian.index.column import Column, build_columns
 from zipfian.index.columns import ColumnReader, write_columns
 from zipfian.index.metadata import check_metadata, microseconds
 from zipfian.limits import MAX_FILTER_DEPTH, MAX_FILTER_NODES, MAX_FILTER_VALUES
@@ -22,8 +24,8 @@ from zipfian.retrieve.filters import parse_where
 class Columns:
     """A segment as filters see it."""
 
-    def __init__(self, rows, live=None):
-        fields = {}
+    def __init__(self, rows: list[Any], live: Any = None) -> None:
+        fields: Mapping[str, Any] = {}
         clean = []
         for row in rows:
             plain, fields = check_metadata(row, fields)
@@ -35,10 +37,10 @@ class Columns:
             directory, write_columns(directory, "a.col", len(rows), build_columns(clean, fields))
         )
 
-    def column(self, name):
+    def column(self, name: str) -> Column | None:
         return self._reader.column(name)
 
-    def found(self, where):
+    def found(self, where: dict[str, Any]) -> list[int]:
         return np.flatnonzero(parse_where(where, self.fields).mask(self)).tolist()
 
 
@@ -52,11 +54,11 @@ OPERATORS = {
 }
 
 
-def comparable(value):
+def comparable(value: Any) -> Any:
     return microseconds(value) if isinstance(value, date) else value
 
 
-def naive(where, row):
+def naive(where: dict[str, Any], row: dict[str, Any]) -> bool:
     """The meaning of a filter, document by document."""
     results = []
     for key, value in where.items():
@@ -73,7 +75,7 @@ def naive(where, row):
     return all(results)
 
 
-def naive_condition(stored, op, operand):
+def naive_condition(stored: Any, op: str, operand: Any) -> bool:
     if op == "exists":
         return (stored is not None) == operand
     if stored is None:
@@ -110,13 +112,13 @@ OPERANDS["n"] = OPERANDS["i"]
 
 
 @st.composite
-def conditions(draw):
+def conditions(draw: st.DrawFn) -> dict[str, Any]:
     field = draw(st.sampled_from(sorted(VALUES)))
     operands = OPERANDS[field]
     name = field + draw(st.sampled_from(["", "s"]))
     operators = ["==", "!=", "in", "not in", "exists"] + ([] if field == "b" else ["<", "<=", ">", ">="])
 
-    def operand(op):
+    def operand(op: str) -> Any:
         if op == "exists":
             return draw(st.booleans())
         return draw(st.lists(operands, max_size=4)) if op.endswith("in") else draw(operands)
@@ -142,7 +144,7 @@ expressions = st.recursive(
 
 
 @given(st.lists(rows, max_size=12), expressions, st.data())
-def test_a_filter_means_what_its_definition_says(documents, where, data):
+def test_a_filter_means_what_its_definition_says(documents: Any, where: dict[str, Any], data: st.DataObject) -> None:
     documents = [SEED_ROW, *documents]
     live = data.draw(st.lists(st.booleans(), min_size=len(documents), max_size=len(documents)))
     segment = Columns(documents, live)
@@ -150,7 +152,7 @@ def test_a_filter_means_what_its_definition_says(documents, where, data):
     assert segment.found(where) == expected
 
 
-def test_the_examples_of_the_documentation():
+def test_the_examples_of_the_documentation() -> None:
     segment = Columns(
         [
             {"lang": "en", "year": 2021, "tags": ["a", "b"]},
@@ -218,17 +220,17 @@ FIELDS = {
         ({"and": ["lang"]}, "a filter is a mapping"),
     ],
 )
-def test_mistakes_are_explained(where, message):
+def test_mistakes_are_explained(where: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         parse_where(where, FIELDS)
 
 
-def test_a_collection_without_metadata():
+def test_a_collection_without_metadata() -> None:
     with pytest.raises(InvalidInput, match="have no metadata"):
         parse_where({"lang": "en"}, {})
 
 
-def test_size_limits():
+def test_size_limits() -> None:
     where = {"lang": "en"}
     for _ in range(MAX_FILTER_DEPTH - 1):
         where = {"not": where}
@@ -240,19 +242,19 @@ def test_size_limits():
         parse_where({"or": [{"lang": "en"}] * MAX_FILTER_NODES}, FIELDS)
     with pytest.raises(LimitExceeded, match="values"):
         parse_where({"year": {"in": list(range(MAX_FILTER_VALUES + 1))}}, FIELDS)
-    endless = {}
+    endless: dict[str, Any] = {}
     endless["not"] = endless
     with pytest.raises(LimitExceeded, match="deep"):
         parse_where(endless, FIELDS)
 
 
-def test_a_field_of_empty_lists_matches_nothing_but_exists():
+def test_a_field_of_empty_lists_matches_nothing_but_exists() -> None:
     segment = Columns([{"tags": []}, {}])
     assert segment.found({"tags": "a"}) == []
     assert segment.found({"tags": {"exists": True}}) == [0]
 
 
-def test_a_field_that_this_segment_lacks():
+def test_a_field_that_this_segment_lacks() -> None:
     segment = Columns([{"a": 1}, {"a": 2}], [True, False])
     segment.fields["b"] = "integer"
     assert segment.found({"b": 1}) == []

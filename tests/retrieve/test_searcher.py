@@ -40,7 +40,7 @@ def queries(seed: int, n: int, n_terms: int = N_TERMS) -> list[Row]:
     rng = np.random.default_rng(seed)
     out = []
     for _ in range(n):
-        terms = np.sort(rng.choice(n_terms, min(n_terms, rng.integers(1, 9)), replace=False))
+        terms = np.sort(rng.choice(n_terms, min(n_terms, int(rng.integers(1, 9))), replace=False))
         out.append(dict(zip(terms.tolist(), rng.uniform(0.3, 3.0, len(terms)).tolist(), strict=True)))
     return out
 

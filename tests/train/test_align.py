@@ -104,8 +104,8 @@ def test_saved_heads_say_the_same_within_int8(trained: AlignResult, tmp_path: Pa
         assert np.tile(pictures[i], 2) @ found / np.sqrt(2) > 0.999
     head = heads.text[1]
     for i in range(5):
-        ids = np.flatnonzero(dev.words[i])
-        assert head(dev.captions[i], ids, dev.words[i][ids], "text") @ captions[i] > 0.999
+        named = np.flatnonzero(dev.words[i])
+        assert head(dev.captions[i], named, dev.words[i][named], "text") @ captions[i] > 0.999
 
 
 def test_ridge_finds_what_a_word_adds(tmp_path: Path, trained: AlignResult) -> None:

@@ -41,7 +41,7 @@ def test_rows_match_the_slow_way(rows: list[dict[int, float]], min_weight: float
     expected = as_rows([slowly(row, pruning) for row in rows])
     found = prune_rows(*as_rows(rows), pruning)
     for got, want in zip(found, expected, strict=True):
-        assert got.dtype == want.dtype
+        assert np.asarray(got).dtype == np.asarray(want).dtype
         np.testing.assert_array_equal(got, want)
     for row, want in zip(rows, [slowly(row, pruning) for row in rows], strict=True):
         _, ids, weights = as_rows([row])
@@ -57,7 +57,7 @@ def test_ties_go_to_the_lower_term() -> None:
 def test_counts_can_be_pruned_too() -> None:
     rows = np.array([0, 3]), np.array([1, 2, 3], dtype=np.int32), np.array([1, 5, 2], dtype=np.uint32)
     _, ids, tf = prune_rows(*rows, Pruning(min_weight=2))
-    assert (ids.tolist(), tf.tolist(), tf.dtype) == ([2, 3], [5, 2], np.uint32)
+    assert (ids.tolist(), tf.tolist(), tf.dtype.name) == ([2, 3], [5, 2], "uint32")
 
 
 def test_no_pruning_copies_nothing() -> None:

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 KINDS = ("module", "class", "function")
 """What of the documentation is indexed: methods and language topics would more than double the encoder's work."""
 
+QUICK = (
+    "bisect", "bz2", "calendar", "csv", "difflib", "fnmatch", "getpass", "glob", "gzip", "heapq", "json", "random",
+    "shlex", "shutil", "tempfile", "textwrap", "zipfile",
+)  # fmt: skip
+"""Modules that a quick demo reads: enough to have answers to the questions below."""
+
 QUESTIONS: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("split a string using shell-like syntax", None),
     ("temporary directory that is removed automatically", {"kind": "class"}),
@@ -38,9 +44,9 @@ TREE_LINES = 14
 AT_ONCE = 256
 
 
-def run(report: Report, path: Path) -> None:
-    """Index, search by words, search by meaning, explain, change, check."""
-    documents = _read(report)
+def run(report: Report, path: Path, quick: bool = False) -> None:
+    """Index, search by words, search by meaning, explain, change, check; `quick`, over a few modules only."""
+    documents = _read(report, quick)
     legs = _legs(report)
     with _build(report, path, documents, legs) as collection:
         first = _ask(report, collection)
@@ -51,11 +57,11 @@ def run(report: Report, path: Path) -> None:
         report.data["texts"] |= {"path": str(path), "documents": len(collection), "legs": list(legs)}
 
 
-def _read(report: Report) -> dict[str, dict[str, Any]]:
+def _read(report: Report, quick: bool) -> dict[str, dict[str, Any]]:
     folder = stdlib_folder()
     report.heading("Texts: the documentation inside Python's standard library")
     with report.time("read the sources"):
-        found = Progress("reading").over(stdlib_documents(folder))
+        found = Progress("reading").over(stdlib_documents(folder, QUICK if quick else None))
         documents = {d["id"]: d for d in found if d["metadata"]["kind"] in KINDS}
     chars = sum(len(d["text"]) for d in documents.values())
     report.say(f"{len(documents):,} documents, {chars:,} characters from {folder} in {report.last}")

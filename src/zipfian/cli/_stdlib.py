@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import sysconfig
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,15 @@ def stdlib_modules(folder: Path) -> Iterator[tuple[str, Path]]:
             yield ".".join(parts), path
 
 
-def stdlib_documents(folder: Path) -> Iterator[dict[str, Any]]:
-    """One document for each documented public name, with its kind and module as metadata."""
+def stdlib_documents(folder: Path, modules: Container[str] | None = None) -> Iterator[dict[str, Any]]:
+    """One document for each documented public name, with its kind and module as metadata.
+
+    `modules` names the top-level modules to read; None: all of them.
+    """
     seen: set[str] = set()
     for module, path in stdlib_modules(folder):
+        if modules is not None and module.partition(".")[0] not in modules:
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # old escapes in somebody else's sources

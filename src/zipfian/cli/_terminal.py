@@ -23,7 +23,7 @@ STANDARD_OUTPUT = "standard output"
 _STEERING = "[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """Control characters, line separators, writing direction overrides and halves of characters."""
 _ANY = re.compile(_STEERING)
-_COLOUR = f"\x1b\\[(?:{'|'.join((PLAIN, BOLD, DIM, YELLOW, MATCH))})m"
+_COLOUR = f"\x1b\\[(?:{'|'.join((PLAIN, BOLD, DIM, MATCH))})m"
 _COLOUR_OR_ANY = re.compile(f"({_COLOUR}|[\t\n])|{_STEERING}")
 _LAYOUT_OR_ANY = re.compile(f"([\t\n])|{_STEERING}")
 _SIGN = "\ufffd"

@@ -144,10 +144,11 @@ class Collection:
         encodings: EncodingCache | bool = True,
         **engine: Any,
     ) -> Collection:
-        """Open a collection for reading ('r') or for reading and writing ('w').
+        """Open the collection at `path` for reading (`mode` 'r') or for reading and writing ('w').
 
         `scoring` replaces the formula of legs by name for as long as it is open: nothing is re-indexed. Another phi
         costs one pass over the leg's postings at the first search. `generation` opens an older commit for reading.
+        `memory_bytes`, `cache_bytes` and `encodings` are as for `create`.
         An address such as `opensearch://host:9200/name` opens a collection in that cluster; `engine` are its settings.
         """
         other = _engine(path, engine)
@@ -187,7 +188,7 @@ class Collection:
         self, items: Iterable[Mapping[str, Any]], existing: Existing = "error",
         progress: Callable[[int], None] | None = None, skipped: Skipped | None = None,
     ) -> int:  # fmt: skip
-        """Take in documents; returns how many. They become searchable, and durable, with `commit`.
+        """Take in documents, `items`; returns how many. They become searchable, and durable, with `commit`.
 
         A document is a mapping with `id` (string) and any of `text`, `image` (a path, the bytes of a file or pixels),
         `terms` ({leg: Terms}), `vector`, `metadata`. Any iterable will do: memory stays bounded. `existing` says what
@@ -199,11 +200,11 @@ class Collection:
             return self._writing().put(items, existing, progress, skipped)
 
     def upsert(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
-        """Add documents, replacing those with the same id. The document order is that of the last upsert."""
+        """Add documents, replacing those with the same id, which go last in order; arguments as for `add`."""
         return self.add(items, "replace", progress)
 
     def delete(self, ids: Iterable[str]) -> int:
-        """Remove documents by id; returns how many were there."""
+        """Remove the documents with these `ids`; returns how many were there."""
         with self._lock:
             return self._writing().delete(ids)
 
@@ -225,7 +226,7 @@ class Collection:
             self._writing().rollback()
 
     def merge(self, max_segments: int = 1) -> None:
-        """Join segments and drop deleted documents from the files; published by the next `commit`. Scores stay."""
+        """Join segments, `max_segments` at most are left, and drop deleted documents. Then `commit`. Scores stay."""
         with self._lock:
             self._writing().merge(max_segments)
 
@@ -233,7 +234,7 @@ class Collection:
         self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
-        """Add a leg to all documents, from the stored texts and pictures, or from `terms` by id. Then `commit`.
+        """Add `leg` as `name` to all documents, from stored texts and pictures or from `terms` by id. Then `commit`.
 
         What was encoded before, and is still in the encode cache, is not encoded again. `progress` is called with the
         number of documents done.
@@ -316,7 +317,10 @@ class Collection:
         self, leg: str, asked: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
         scoring: Scoring | None = None, *, image: ImageSource | None = None, query: QueryMode | None = None,
     ) -> npt.NDArray[np.float64]:  # fmt: skip
-        """Exact scores of given documents in one leg; 0.0 without a shared term, NaN where `where` excludes one."""
+        """Exact scores of documents `ids` in one leg: 0.0 without a shared term, NaN where `where` excludes one.
+
+        The other arguments are as for `search`.
+        """
         view = self.view()
         if isinstance(ids, str):
             raise InvalidInput("score takes a sequence of ids; put a single id into a list")
@@ -333,27 +337,30 @@ class Collection:
         method: str | Method | None = None, preset: str | None = None, scoring: Scoring | None = None,
         query: QueryMode | None = None,
     ) -> Explanation:  # fmt: skip
-        """Why a document scores what it scores for a query, found or not: a tree whose parts sum to the score."""
+        """Why the document `id` scores what it scores, found or not: a tree whose parts sum to the score.
+
+        The other arguments are as for `search`.
+        """
         view, question = self.view(), Question.of(asked, image, query)
         plan = make_plan(view.settings, question, leg=leg, method=method, preset_name=preset, scoring=scoring)
         return searching.explain_id(view, question, plan, id)
 
     def why(self, asked: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
-        """Which terms put A above B (or B above A): the difference of their scores, part by part.
+        """Which terms put `id_a` above `id_b` (or below): the difference of their scores, part by part.
 
-        `options` are those of `explain`.
+        `asked` and `options` are as for `explain`.
         """
         a, b = (self.explain(asked, i, **options) for i in (id_a, id_b))
         return compare(a, b, id_a, id_b)
 
     def get(self, id: str) -> Document | None:
-        """The stored document, or None."""
+        """The stored document of this `id`, or None."""
         view = self.view()
         number = int(view.find([check_id(id)])[0])
         return None if number < 0 else view.document(number)
 
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
-        """A document's pooled vector, or None."""
+        """The pooled vector of document `id` that is stored under `name`, or None."""
         view = self.view()
         return view.vector(view.number(id), name)
 

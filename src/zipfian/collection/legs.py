@@ -42,6 +42,11 @@ class Leg:
     `Leg.visual(...)` (visual words of the picture), `Leg.dense(...)` (pooled vectors) or `Leg.terms(n_terms, ...)`
     (ready-made sparse vectors).
 
+    Raises
+    ------
+    InvalidInput
+        Settings that do not fit each other or the kind.
+
     Examples
     --------
     >>> Leg.words(language="german").vocabulary.settings.language
@@ -51,12 +56,19 @@ class Leg:
     """
 
     kind: Kind
+    """What it finds documents by."""
     scoring: Scoring = field(default_factory=BM25)
+    """The formula of its scores."""
     pruning: Pruning = field(default_factory=Pruning)
+    """Which of a document's terms are kept."""
     tf: TfKind = "count"
+    """How weights are stored."""
     scale: float = 1.0
+    """Steps of a weight of 1, where they are stored as 16-bit steps."""
     n_terms: int = 0
+    """Size of the term space, where terms are numbers."""
     word_settings: WordSettings | None = None
+    """How a words leg reads a text."""
     model: Model | None = None
     """Encoder and vocabulary of a latent, visual or dense leg; None for vectors that come with the documents."""
     query: QueryMode = "encoder"
@@ -83,7 +95,10 @@ class Leg:
         cls, *, scoring: Scoring | None = None, pruning: Pruning | None = None, settings: WordSettings | None = None,
         **analysis: Any,
     ) -> Leg:  # fmt: skip
-        """Words of the text. `analysis` are fields of `WordSettings`: language, stem, stop_words ..."""
+        """Words of the text, scored by `scoring` (BM25) after `pruning` (none).
+
+        `analysis` are fields of `WordSettings` (language, stem, stop_words ...); or give `settings` as a whole.
+        """
         if settings is not None and analysis:
             raise InvalidInput("give either settings=WordSettings(...) or its fields, not both")
         if settings is None:
@@ -98,7 +113,7 @@ class Leg:
         cls, n_terms: int, *, scoring: Scoring | None = None, pruning: Pruning | None = None, tf: TfKind = "fixed",
         scale: float = 100.0,
     ) -> Leg:  # fmt: skip
-        """Ready-made `Terms` with ids below `n_terms`.
+        """Ready-made `Terms` with ids below `n_terms`, scored by `scoring` (BM25) after `pruning` (none).
 
         `tf="fixed"` stores weights as 16-bit multiples of 1/scale (hundredths by default), `"float32"` as given,
         `"count"` as whole numbers.
@@ -117,7 +132,8 @@ class Leg:
         """Latent terms of the text.
 
         `vocabulary` is a shipped name, a folder or a `SaeVocabulary`; `encoder` the one it was trained on, by default
-        the default text encoder. `use` are settings of the vocabulary: k, pooling, k_post, preset.
+        the default text encoder. `use` are settings of the vocabulary: k, pooling, k_post, preset. `scoring` and
+        `scale` (steps of a weight of 1) are those the vocabulary recommends unless given; `pruning` is none.
         `query="table"` prepares queries without the neural network.
         """
         return cls._sae("latent", vocabulary, encoder, scoring, pruning, scale, query, use)
@@ -150,7 +166,8 @@ class Leg:
     def splade(cls, model: Any, *, min_weight: float = 0.15, pruning: Pruning | None = None) -> Leg:
         """Word pieces weighted and expanded by a SPLADE model (extra `hub`), scored by dot product.
 
-        `model` is a name or path, or an encoder made with `encode.hub.load(..., kind="splade")`.
+        `model` is a name or path, or an encoder made with `encode.hub.load(..., kind="splade")`. Weights under
+        `min_weight` are dropped, then `pruning` applies.
         """
         made, vocabulary = splade_model(model, min_weight)
         return cls("splade", Dot(), pruning or Pruning(), "fixed", vocabulary.scale, vocabulary.n_terms, model=made)
@@ -164,7 +181,7 @@ class Leg:
 
         `folder` is where `ScalarVocabulary.save` wrote the fitted transform. A collection with this leg carries a copy
         of it and does not need the folder again. `source` chooses the default text or image encoder, `encoder` another
-        one.
+        one; `scoring` another formula, `pruning` which terms are kept.
         """
         made, vocabulary = scalar_model(folder, source, encoder)
         return cls("scalar", scoring or Dot(), pruning or Pruning(), "count", 1.0, vocabulary.n_terms, model=made)
@@ -188,8 +205,8 @@ class Leg:
     def aligned(cls, source: Literal["text", "image"] = "image", *, model: str | None = None, **encoders: Any) -> Leg:
         """Vectors of one space for texts and pictures.
 
-        Over pictures (`source="image"`) a text finds them; over texts a picture does. `encoders` may be other ones
-        than the default: `text=`, `image=`.
+        Over pictures (`source="image"`) a text finds them; over texts a picture does. `model` is a folder of heads, by
+        default those that ship. `encoders` may be other ones than the default: `text=`, `image=`.
         """
         _check_source(source, "an aligned leg")
         align = make_alignment(model, "aligned", encoders)
@@ -203,8 +220,9 @@ class Leg:
     ) -> Leg:  # fmt: skip
         """Words translated into visual words by a table, without any network.
 
-        Over pictures it searches the postings of the visual leg `of`; over texts it has its own, which a picture's
-        visual words search.
+        Over pictures (`source="image"`) it searches the postings of the visual leg `of`; over texts it has its own, in
+        steps of 1/`scale`, which a picture's visual words search. `scoring` is the vocabulary's unless given; `model`
+        and `encoders` are as for `aligned`.
         """
         _check_source(source, "a translated leg")
         align = make_alignment(model, "translated", encoders)
@@ -253,6 +271,7 @@ class Leg:
         return LegWriteSpec(self.tf, self.scale, str(self.scoring.phi))
 
     def to_json(self) -> dict[str, Any]:
+        """Plain settings, as a manifest keeps them; `from_json` reads them."""
         out: dict[str, Any] = {
             "kind": self.kind, "scoring": self.scoring.to_json(), "pruning": self.pruning.to_json(),
             "tf": self.tf, "scale": self.scale,
@@ -269,7 +288,7 @@ class Leg:
 
     @classmethod
     def from_json(cls, name: str, data: Mapping[str, Any]) -> Leg:
-        """What `to_json` gave; the models it names are only loaded when they are used."""
+        """The leg of a `name` from `data` that `to_json` gave; the models it names are loaded when they are used."""
         scoring, pruning = scoring_from_json(data["scoring"]), Pruning.from_json(data["pruning"])
         kind = data["kind"]
         if kind == "terms":
@@ -300,7 +319,7 @@ class Leg:
         return leg
 
     def with_scoring(self, scoring: Scoring) -> Leg:
-        """The same leg under another formula."""
+        """The same leg under another formula, `scoring`."""
         if self.has_vectors:
             raise InvalidInput(f"a leg of kind {self.kind} is compared by cosine: it has no scoring to change")
         return replace(self, scoring=check_scoring(scoring))

@@ -28,7 +28,22 @@ class LegHit:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A stored document."""
+    """A stored document; `Collection.get` gives one.
+
+    Parameters
+    ----------
+    id
+        Its name in the collection.
+    text
+        Its text, None where it has none.
+    metadata
+        Its metadata, by field.
+
+    Examples
+    --------
+    >>> Document("a", "Plants make food from light.", {"lang": "en"}).metadata["lang"]
+    'en'
+    """
 
     id: str
     text: str | None
@@ -37,13 +52,31 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that was found. Text and metadata are read from the snapshot when first asked for."""
+    """A document that was found. Text and metadata are read from the snapshot when first asked for.
+
+    Examples
+    --------
+    >>> import tempfile, zipfian as zf
+    >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+    >>> _ = notes.add([{"id": "a", "text": "Plants make food from light.", "metadata": {"lang": "en"}}])
+    >>> _ = notes.commit()
+    >>> hit = notes.search("food for plants")[0]
+    >>> hit.rank, hit.id, hit.metadata["lang"]
+    (1, 'a', 'en')
+    >>> hit.score == hit.legs["words"].share
+    True
+    """
 
     id: str
+    """The document's id."""
     score: float
+    """What it was ranked by."""
     rank: int
+    """1 for the best."""
     legs: Mapping[str, LegHit] = field(hash=False)
+    """How each leg saw it, by the leg's name."""
     number: int = field(repr=False)
+    """The document's number in the snapshot that was searched."""
     first_rank: int = field(repr=False)
     """Rank before reranking; the same as `rank` where nobody reranked."""
     exact_match: bool = field(repr=False)
@@ -52,19 +85,38 @@ class Hit:
 
     @property
     def text(self) -> str | None:
+        """The stored text, None where the document has none."""
         return self._load().text
 
     @property
     def metadata(self) -> Mapping[str, Any]:
+        """The stored metadata, by field."""
         return self._load().metadata
 
 
 @dataclass(frozen=True, eq=False)
 class Results(Sequence[Hit]):
-    """Hits, best first, and how they were found."""
+    """Hits, best first, and how they were found: a sequence of `Hit`.
+
+    Examples
+    --------
+    >>> import tempfile, zipfian as zf
+    >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+    >>> _ = notes.add([{"id": "a", "text": "Plants make food."}, {"id": "b", "text": "Cats like food."}])
+    >>> _ = notes.commit()
+    >>> found = notes.search("food for cats")
+    >>> [hit.id for hit in found]
+    ['b', 'a']
+    >>> found.explain(found[0]).value == found[0].score
+    True
+    >>> found.highlight(found[0])[0].render()
+    '**Cats** like **food**.'
+    """
 
     hits: tuple[Hit, ...]
+    """Best first."""
     query: Any
+    """What was asked."""
     generation: int
     """The commit that was searched."""
     settings: Mapping[str, Any]
@@ -88,15 +140,15 @@ class Results(Sequence[Hit]):
         return self.hits[index]
 
     def explain(self, hit: Hit) -> Explanation:
-        """The hit's score as a tree whose parts sum to it, from the same snapshot and settings."""
+        """The score of `hit` as a tree whose parts sum to it, from the same snapshot and settings."""
         return self._explain(self._own(hit).number)
 
     def why(self, a: Hit, b: Hit) -> Explanation:
-        """Which terms put hit A above hit B (or B above A): the difference of their scores, term by term."""
+        """Which terms put hit `a` above hit `b` (or `b` above `a`): the difference of their scores, term by term."""
         return compare(self.explain(a), self.explain(b), a.id, b.id)
 
     def highlight(self, hit: Hit, **options: Any) -> list[Snippet]:
-        """The best passages of the hit's text with the matching words marked; options of `explain.highlight`."""
+        """The best passages of the text of `hit` with the matching words marked; `options` of `explain.highlight`."""
         return self._highlight(self._own(hit).number, options)
 
     def _own(self, hit: Hit) -> Hit:

@@ -25,6 +25,12 @@ class Encoder(Protocol[Item]):
 
     An item's result never depends on what else is encoded with it. Documents and queries are separate verbs because
     some models treat them differently; where a model does not, both do the same.
+
+    Examples
+    --------
+    >>> from zipfian.encode import ImageEncoder, TextEncoder
+    >>> isinstance(TextEncoder(), Encoder), isinstance(ImageEncoder(), Encoder)  # no weights are loaded yet
+    (True, True)
     """
 
     @property
@@ -44,16 +50,16 @@ class Encoder(Protocol[Item]):
         """Changes whenever the same item could get other vectors."""
 
     def encode_documents(self, items: Sequence[Item], *, progress: Progress | None = None) -> list[Encoded]:
-        """Encode items that will be found; the results are in the order of the items."""
+        """Encode `items` that will be found; results in their order. `progress` is called with (done, total)."""
 
     def encode_queries(self, items: Sequence[Item], *, progress: Progress | None = None) -> list[Encoded]:
-        """Encode items to search with."""
+        """Encode items to search with; arguments as for `encode_documents`."""
 
     def try_documents(self, items: Sequence[Item], *, progress: Progress | None = None) -> list[Outcome]:
-        """As `encode_documents`, but an item that cannot be encoded gives its error in its place."""
+        """As `encode_documents`, but one of `items` that cannot be encoded gives its error; `progress` likewise."""
 
     def count_tokens(self, items: Sequence[Item]) -> list[int]:
-        """Tokens of each item, without encoding it; for estimates."""
+        """Tokens of each of `items`, without encoding it; for estimates."""
 
 
 def fingerprint(name: str, settings: Mapping[str, Any]) -> str:

@@ -42,6 +42,8 @@ _CROPS = re.compile(r"([1-4])x([1-4])(?::(0?\.[0-9]{1,6}))?")
 class ImageEncoder:
     """Patches of a picture to vectors of 1280 numbers, and one pooled vector of length 1.
 
+    Weights are looked for, checked and loaded at the first use, not here.
+
     Parameters
     ----------
     size
@@ -64,7 +66,15 @@ class ImageEncoder:
     progress
         Called with (bytes done, bytes in all) while weights are fetched.
 
-    Weights are looked for, checked and loaded at the first use, not here.
+    Raises
+    ------
+    InvalidInput
+        A size, fit, block or tiling that the model does not have.
+
+    Examples
+    --------
+    >>> ImageEncoder().dim, ImageEncoder(block=10).dim
+    (1280, 88)
     """
 
     def __init__(
@@ -129,7 +139,10 @@ class ImageEncoder:
         return base.fingerprint(models.EFFICIENTNET_LITE2.name, settings)
 
     def encode_documents(self, items: Sequence[ImageSource], *, progress: base.Progress | None = None) -> list[Encoded]:
-        """Encode pictures that will be found, in order; the first bad one is an error that names it."""
+        """Encode pictures, `items`, that will be found, in order; the first bad one is an error that names it.
+
+        `progress` is called with (pictures done, pictures in all).
+        """
         results: dict[int, Encoded] = {}
         for index, result in self._outcomes(items, progress):
             if not isinstance(result, Encoded):
@@ -140,16 +153,16 @@ class ImageEncoder:
     def try_documents(
         self, items: Sequence[ImageSource], *, progress: base.Progress | None = None
     ) -> list[base.Outcome]:
-        """As `encode_documents`, but a bad picture gives its error in its place and the others go on."""
+        """As `encode_documents`, but a bad one of `items` gives its error and the others go on; `progress` likewise."""
         results = dict(self._outcomes(items, progress))
         return [results[index] for index in range(len(items))]
 
     def encode_queries(self, items: Sequence[ImageSource], *, progress: base.Progress | None = None) -> list[Encoded]:
-        """Encode pictures to search with: the same work."""
+        """Encode pictures to search with: the same work; arguments as for `encode_documents`."""
         return self.encode_documents(items, progress=progress)
 
     def count_tokens(self, items: Sequence[ImageSource]) -> list[int]:
-        """Patches of each picture: always the same."""
+        """Patches of each picture of `items`: always the same."""
         rows, columns = self.grid
         return [(1 + len(self._tiles)) * rows * columns] * len(items)
 
@@ -158,7 +171,7 @@ class ImageEncoder:
         self._ready()
 
     def pixels(self, item: ImageSource) -> Pixels:
-        """What the network sees of a whole picture: (size, size, 3), for showing patches."""
+        """What the network sees of a whole picture, `item`: (size, size, 3), for showing patches."""
         with decoded(item, reduce_to=2 * self.size) as image:
             return self._resized(image, WHOLE)
 

@@ -59,7 +59,30 @@ class EncoderSpec:
 
 
 def register(encoder: Encoder[Any]) -> EncoderSpec:
-    """Make an encoder known to this process, and say how a manifest describes it."""
+    """Make an encoder known to this process.
+
+    One of your own has to be registered before a collection that was built with it is opened.
+
+    Parameters
+    ----------
+    encoder
+        Any object with the methods of `Encoder`.
+
+    Returns
+    -------
+    EncoderSpec
+        How a manifest describes it.
+
+    Raises
+    ------
+    InvalidInput
+        The object lacks a method of `Encoder`.
+
+    Examples
+    --------
+    >>> register(TextEncoder(max_tokens=128)).name
+    'text'
+    """
     if not isinstance(encoder, Encoder):
         raise InvalidInput(f"an encoder has the methods of zipfian.encode.Encoder; {type(encoder).__name__} has not")
     name, settings = "own", {}

@@ -72,6 +72,8 @@ class _Plan:
 class TextEncoder:
     """Word pieces of a text to vectors of 384 numbers per chosen layer, and one pooled vector of length 1.
 
+    Weights are looked for, checked and loaded at the first use, not here.
+
     Parameters
     ----------
     layers
@@ -86,6 +88,8 @@ class TextEncoder:
     keep_special
         Keep [CLS], [SEP] and [UNK] among the tokens. By default they yield nothing; they always count in the pooled
         vector, as the model was trained.
+    batch_tokens
+        Tokens of one batch at most, as long as it holds more than one window.
     threads
         Batches encoded side by side; by default one per processor.
     source
@@ -93,7 +97,15 @@ class TextEncoder:
     progress
         Called with (bytes done, bytes in all) while weights are fetched.
 
-    Weights are looked for, checked and loaded at the first use, not here.
+    Raises
+    ------
+    InvalidInput
+        A layer that the model does not have, or a number out of its range.
+
+    Examples
+    --------
+    >>> TextEncoder().dim, TextEncoder((-2, -1)).dim
+    (384, 768)
     """
 
     def __init__(
@@ -153,7 +165,10 @@ class TextEncoder:
         return base.fingerprint(models.MINILM.name, settings)
 
     def encode_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
-        """Encode texts that will be found; results in the order of `items`, all in memory at once."""
+        """Encode texts that will be found; results in the order of `items`, all in memory at once.
+
+        `progress` is called with (texts done, texts in all).
+        """
         plan = self._plan(items)
         for gathering in plan.gatherings:
             if isinstance(gathering, ZipfianError):
@@ -161,11 +176,11 @@ class TextEncoder:
         return [result for result in self._run(plan, progress) if isinstance(result, Encoded)]
 
     def try_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[base.Outcome]:
-        """As `encode_documents`, but a text that cannot be encoded gives its error in its place."""
+        """As `encode_documents`, but a text of `items` that cannot be encoded gives its error; `progress` likewise."""
         return self._run(self._plan(items), progress)
 
     def encode_queries(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
-        """Encode texts to search with. This model has no prefixes, so it is the same work."""
+        """Encode texts to search with: this model has no prefixes, so `items` and `progress` mean the same work."""
         return self.encode_documents(items, progress=progress)
 
     def load(self) -> None:
@@ -173,7 +188,7 @@ class TextEncoder:
         self._ready()
 
     def count_tokens(self, items: Sequence[str]) -> list[int]:
-        """Word pieces of each text, special ones left out; for estimates, and cheap beside encoding."""
+        """Word pieces of each of `items`, special ones left out; for estimates, and cheap beside encoding."""
         return [len(p) if isinstance(p, Pieces) else 0 for p in self._pieces().tokenize(items)]
 
     def pieces(self, text: str) -> IntArray:

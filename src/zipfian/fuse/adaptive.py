@@ -68,7 +68,29 @@ MOST = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """Query-aware fusion; `weights` (by leg name) replace the weights of `BASE` before the query is looked at."""
+    """Query-aware fusion, the default of a search: what each leg counts follows from the query.
+
+    Parameters
+    ----------
+    weights
+        By leg name; they replace the weights of `BASE` before the query is looked at.
+    least
+        Share of its weight, 0 to 1, that a words leg keeps when its words are not trusted at all.
+
+    Raises
+    ------
+    InvalidInput
+        A weight that is negative or not finite, weights that are all 0, or a share outside 0 to 1.
+
+    Examples
+    --------
+    >>> from zipfian.fuse import gather
+    >>> words = LegList("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9, kind="words", coverage=1.0)
+    >>> dense = LegList("dense", np.array([3, 7]), np.array([0.9, 0.2]), n_scored=9, kind="dense", mean_words=80.0)
+    >>> fused = Adaptive().fuse(gather([words, dense], lambda i, docs: np.zeros(len(docs))))
+    >>> fused.docs.tolist(), fused.weights.tolist()  # every word asked for is there: words decide
+    ([7, 3], [1.0, 0.6])
+    """
 
     weights: Mapping[str, float] = field(default_factory=dict)
     least: float = LEAST
@@ -79,7 +101,7 @@ class Adaptive:
             raise InvalidInput(f"least must lie between 0 and 1, not {self.least!r}")
 
     def depth(self, k: int) -> int:
-        """How many documents to ask of every leg."""
+        """How many documents to ask of every leg for `k` hits."""
         return max(k, POOL)
 
     def fuse(self, candidates: Candidates) -> Fused:

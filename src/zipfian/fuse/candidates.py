@@ -20,11 +20,20 @@ Score = Callable[[int, Ints], F64]
 
 @dataclass(frozen=True, slots=True)
 class LegList:
-    """What one leg found: its best documents, best first, and how many documents it could have scored."""
+    """What one leg found: its best documents, best first, and how many documents it could have scored.
+
+    Examples
+    --------
+    >>> LegList("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9).docs.tolist()
+    [7, 3]
+    """
 
     name: str
+    """The leg's."""
     docs: Ints
+    """Document numbers, best first."""
     scores: F64
+    """Their exact scores."""
     n_scored: int
     """Documents the leg has a score for under this filter. A leg of terms scores every document (0.0 where no term is
     shared); a leg of vectors those that have one."""
@@ -42,10 +51,20 @@ class LegList:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """The union of what the legs found, in document order, with the exact score of every document in every leg."""
+    """The union of what the legs found, in document order, with the exact score of every document in every leg.
+
+    Examples
+    --------
+    >>> found = [LegList("a", np.array([7]), np.array([4.0]), 9), LegList("b", np.array([3]), np.array([0.9]), 9)]
+    >>> candidates = gather(found, lambda i, docs: np.full(len(docs), 0.5))
+    >>> candidates.names, candidates.docs.tolist()
+    (('a', 'b'), [3, 7])
+    """
 
     legs: tuple[LegList, ...]
+    """What each leg found."""
     docs: Ints
+    """Document numbers, ascending."""
     scores: F64
     """(documents, legs): raw scores; NaN where a leg has none for a document."""
     ranks: Ints
@@ -64,17 +83,31 @@ class Candidates:
 class Fused:
     """A ranking, best first, and where every score came from.
 
-    `shares` are the parts of the score by leg, in its own unit: added from left to right they give `scores` to the last
-    bit. They may be negative where a document is worse in a leg than that leg's population.
+    Examples
+    --------
+    >>> from zipfian.fuse import Linear
+    >>> found = [LegList("a", np.array([7]), np.array([4.0]), 9), LegList("b", np.array([3]), np.array([0.9]), 9)]
+    >>> candidates = gather(found, lambda i, docs: np.full(len(docs), 0.5))
+    >>> fused = Linear(normalise="none").fuse(candidates)
+    >>> fused.docs.tolist(), fused.scores.tolist(), fused.shares.tolist()
+    ([7, 3], [4.5, 1.4], [[4.0, 0.5], [0.5, 0.9]])
     """
 
     legs: tuple[str, ...]
+    """The legs' names."""
     docs: Ints
+    """Document numbers, best first."""
     scores: F64
+    """What they are ranked by."""
     raw: F64
+    """(documents, legs): the legs' own scores."""
     normalised: F64
+    """(documents, legs): the same on the scale they were fused on."""
     ranks: Ints
+    """(documents, legs): place in the leg's own list, from 1; 0 where it is not in the list."""
     shares: F64
+    """(documents, legs): parts of the score, in its own unit. Added from left to right they give `scores` to the last
+    bit. They may be negative where a document is worse in a leg than that leg's population."""
     weights: F64
     """(legs,): the weights of this query."""
     proved: int
@@ -82,9 +115,9 @@ class Fused:
     populations: tuple[Mapping[str, float], ...] = ()
     """For each leg what its scores were normalised by: mean and deviation, or low and high."""
     about: Mapping[str, Any] = field(default_factory=dict)
+    """Method and settings, and the signals that set the weights."""
     scale: F64 | None = None
     """(documents,): what the weights are multiplied by, where a document is judged by some of the legs only."""
-    """Method and settings, and the signals that set the weights."""
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -102,7 +135,30 @@ class Fused:
 def gather(legs: Sequence[LegList], score: Score, also: Ints | None = None) -> Candidates:
     """The union of the legs' lists; whoever missed a leg's list gets its exact score from that leg all the same.
 
-    `also` are documents that take part although no leg lists them: to learn what they would score.
+    Parameters
+    ----------
+    legs
+        What each leg found, at least one; every leg once.
+    score
+        `score(i, docs)`: exact scores of documents (ascending) in the i-th leg; NaN where it can have none.
+    also
+        Documents that take part although no leg lists them: to learn what they would score.
+
+    Returns
+    -------
+    Candidates
+        Ready for the `fuse` of any method.
+
+    Raises
+    ------
+    InvalidInput
+        No leg, one leg twice, a list out of order, or scores that are not one finite number for each document.
+
+    Examples
+    --------
+    >>> found = [LegList("a", np.array([7]), np.array([4.0]), 9), LegList("b", np.array([3]), np.array([0.9]), 9)]
+    >>> gather(found, lambda i, docs: np.full(len(docs), 0.5)).scores.tolist()
+    [[0.5, 0.9], [4.0, 0.5]]
     """
     if not legs:
         raise InvalidInput("a fusion needs at least one leg")

@@ -13,7 +13,25 @@ from zipfian.fuse.normalise import POOL, Kind, check_kind, normalise
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Weighted sum of scores, raw or on one scale; see `normalise` for the scale and its population."""
+    """Weighted sum of scores, raw or on one scale.
+
+    Parameters
+    ----------
+    weights
+        By leg name; a leg that is not named has 1.
+    normalise
+        `z`: distance from the mean of the leg's best, in deviations. `minmax`: 0 to 1. `none`: scores as they are.
+
+    Raises
+    ------
+    InvalidInput
+        A weight that is negative or not finite, weights that are all 0, or an unknown normalisation.
+
+    Examples
+    --------
+    >>> Linear({"words": 1.0, "latent": 2.0}).to_json()
+    {'method': 'linear', 'weights': {'words': 1.0, 'latent': 2.0}, 'normalise': 'z'}
+    """
 
     weights: Mapping[str, float] = field(default_factory=dict)
     normalise: Kind = "z"
@@ -24,7 +42,9 @@ class Linear:
 
     @classmethod
     def blend(cls, first: str, second: str, alpha: float = 0.8, normalise: Kind = "none") -> Linear:
-        """alpha x first + (1 - alpha) x second: hybrid vision-language retrieval's fusion of dense and TF-IDF cosine.
+        """`alpha` x `first` + (1 - `alpha`) x `second`, of scores as they are unless `normalise` says otherwise.
+
+        Hybrid vision-language retrieval fuses dense and TF-IDF cosine so.
 
         >>> Linear.blend("dense", "tfidf").weights
         {'dense': 0.8, 'tfidf': 0.19999999999999996}
@@ -34,7 +54,7 @@ class Linear:
         return cls({first: float(alpha), second: 1.0 - float(alpha)}, normalise)
 
     def depth(self, k: int) -> int:
-        """How many documents to ask of every leg."""
+        """How many documents to ask of every leg for `k` hits."""
         return max(k, POOL)
 
     def fuse(self, candidates: Candidates) -> Fused:

@@ -13,7 +13,14 @@ from zipfian.fuse.rrf import RRF
 
 
 class Method(Protocol):
-    """What every fusion method can do."""
+    """What every fusion method can do; one of your own needs these three verbs.
+
+    Examples
+    --------
+    >>> methods: list[Method] = [Adaptive(), Linear(), RRF()]
+    >>> [method.depth(10) for method in methods]
+    [100, 100, 1000]
+    """
 
     def depth(self, k: int) -> int:
         """How many documents to ask of every leg for k hits; the same for all k up to the population's size."""
@@ -29,7 +36,28 @@ _METHODS: dict[str, Any] = {"adaptive": Adaptive, "linear": Linear, "rrf": RRF}
 
 
 def method_from_json(value: str | Mapping[str, Any]) -> Method:
-    """A method from its name (with its defaults) or from what its `to_json` gave."""
+    """A method from its name or from its settings.
+
+    Parameters
+    ----------
+    value
+        `adaptive`, `linear` or `rrf` (with its defaults), or what a method's `to_json` gave.
+
+    Returns
+    -------
+    Method
+        Equal to the one whose settings were given.
+
+    Raises
+    ------
+    InvalidInput
+        An unknown method, or settings that it does not have.
+
+    Examples
+    --------
+    >>> method_from_json("rrf").to_json()
+    {'method': 'rrf', 'weights': {}, 'k': 60.0, 'ranks': 1000}
+    """
     settings = {"method": value} if isinstance(value, str) else dict(value)
     name = settings.pop("method", None)
     if not isinstance(name, str) or name not in _METHODS:

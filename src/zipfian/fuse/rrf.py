@@ -23,6 +23,29 @@ class RRF:
     Ranks are the legs' own, over all documents the filter allows, counted to `ranks`. A document further down has rank
     `ranks` + 1 however far down it is (never nothing at all), so its score does not depend on k. Documents with equal
     sums of reciprocal ranks are ordered by their exact scores in the legs (z-scores, weighted alike).
+
+    Parameters
+    ----------
+    weights
+        By leg name; a leg that is not named has 1.
+    k
+        The constant of the formula: the larger, the less the first ranks stand out.
+    ranks
+        Ranks are counted so far.
+
+    Raises
+    ------
+    InvalidInput
+        A weight that is negative or not finite, weights that are all 0, a negative `k`, or no ranks.
+
+    Examples
+    --------
+    >>> from zipfian.fuse import LegList, gather
+    >>> a = LegList("a", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9)
+    >>> b = LegList("b", np.array([7, 5]), np.array([0.9, 0.2]), n_scored=9)
+    >>> fused = RRF().fuse(gather([a, b], lambda i, docs: np.zeros(len(docs))))
+    >>> fused.docs[0], fused.scores[0] == 1 / 61 + 1 / 61
+    (np.int64(7), np.True_)
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -37,7 +60,7 @@ class RRF:
             raise InvalidInput(f"ranks must be a whole number of at least 1, not {self.ranks!r}")
 
     def depth(self, k: int) -> int:
-        """How many documents to ask of every leg."""
+        """How many documents to ask of every leg for `k` hits."""
         return max(k, self.ranks, POOL)
 
     def fuse(self, candidates: Candidates) -> Fused:

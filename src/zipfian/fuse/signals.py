@@ -23,12 +23,39 @@ def coverage(
 ) -> float | None:
     """How much of what a words query asks for its best document holds: 0 (nothing) to 1 (all of it).
 
-    `best` is the leg's best score. It is compared with what a document of average length would score that has every
+    The leg's best score is compared with what a document of average length would score that has every
     word of the query once: the idf of all query words, unknown ones (in no document, hence as rare as can be) included.
     Rare words weigh most in this sum. Near 1, some document has all that was asked, rare words first, and words alone
     decide well; a long question whose best document has a third of it did not use the documents' words.
 
-    None where the formula has no such yardstick (only BM25 has).
+    Parameters
+    ----------
+    searcher
+        Of the words leg.
+    terms
+        The query's words and how often it names each.
+    query
+        The same as the searcher's query, for its formula.
+    best
+        The leg's best score.
+
+    Returns
+    -------
+    float or None
+        None where the formula has no such yardstick (only BM25 has).
+
+    Examples
+    --------
+    >>> import tempfile, zipfian as zf
+    >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+    >>> _ = notes.add([{"id": "a", "text": "Plants make food."}, {"id": "b", "text": "Cats sleep."}])
+    >>> _ = notes.commit()
+    >>> searcher = notes.view().searcher("words")
+    >>> terms = {"cat": 1.0, "sleep": 1.0}
+    >>> query = searcher.prepare(terms)
+    >>> _, scores = searcher.search(query, k=1)
+    >>> coverage(searcher, terms, query, float(scores[0]))
+    1.0
     """
     formula = query.scoring
     if not isinstance(formula, BM25):

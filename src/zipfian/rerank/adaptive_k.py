@@ -23,6 +23,7 @@ class KChoice:
     """What was chosen, and from which numbers; reported with the hits."""
 
     K: int
+    """Candidates to rerank; 0: none."""
     margin: float
     """(first - second) in deviations of the first stage's best scores."""
     flatness: float
@@ -30,6 +31,7 @@ class KChoice:
     rarity: float | None
     """Share of the query's weight that lies in what the best document has; None where unknown."""
     reason: str
+    """In words."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -43,10 +45,25 @@ class AdaptiveK:
     The defaults were judged on the even half of Oxford Pets' queries (visual words, then pooled vectors): at most 100
     candidates give the same mAP as at most 200 with half the work, and skipping at smaller margins loses R@1. The table
     `adaptive-k` has the curve.
+
+    Raises
+    ------
+    InvalidInput
+        Numbers that are not above 0, or `least` above `most`.
+
+    Examples
+    --------
+    >>> flat, decided = np.linspace(2.0, 1.9, 50), np.array([9.0, *np.linspace(2.0, 1.9, 50)])
+    >>> AdaptiveK().choose(flat, k=10).K, AdaptiveK().choose(decided, k=10).K
+    (100, 0)
+    >>> AdaptiveK().choose(decided, k=10).reason
+    'the first hit stands far above the second: not reranked'
     """
 
     least: int = 20
+    """Candidates to rerank at least, where any are."""
     most: int = 100
+    """Candidates to rerank at most."""
     skip_margin: float = 3.0
     """A margin of so many deviations skips reranking."""
     spread: float = 3.0

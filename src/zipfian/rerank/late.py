@@ -49,8 +49,38 @@ def rerank_late(
 ) -> Reranked:
     """Order the first K = len(documents) candidates by MaxSim over token vectors.
 
-    One part per query token; `about["places"]` holds, by document number, the document's token that matched each. A
-    candidate without tokens stays below, in its old order.
+    A candidate without tokens stays below, in its old order.
+
+    Parameters
+    ----------
+    docs, coarse
+        The first stage's hits, best first, and their scores.
+    query
+        Token vectors of the query, one in each row.
+    documents
+        Token vectors of each of the first K candidates.
+    normalise
+        Scale tokens to length 1 first, so that similarities are cosines.
+    about
+        What else to report with the ranking.
+
+    Returns
+    -------
+    Reranked
+        One part per query token; `about["places"]` holds, by document number, the document's token that matched each.
+
+    Raises
+    ------
+    InvalidInput
+        Candidates out of order or named twice, a query without tokens, or vectors that do not fit each other.
+
+    Examples
+    --------
+    >>> query = np.array([[1.0, 0.0]])
+    >>> tokens = [np.array([[0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])]
+    >>> found = rerank_late(np.array([4, 9]), np.array([3.0, 2.0]), query, tokens)
+    >>> found.docs.tolist(), found.scores.tolist(), found.about["places"]
+    ([9, 4], [1.0, 0.0], {4: [0], 9: [1]})
     """
     check_candidates(docs, coarse, len(documents), "documents with tokens")
     best, where = maxsim(query, documents, normalise=normalise)

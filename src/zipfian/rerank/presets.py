@@ -20,16 +20,27 @@ Content = Literal["text", "image"]
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What to search with. Legs that a collection does not have are left out of `legs`."""
+    """What to search with. Legs that a collection does not have are left out of `legs`.
+
+    Examples
+    --------
+    >>> quick = Preset("mine", "text", ("words", "latent"), "table")
+    >>> quick.rerank, quick.K
+    ('none', 0)
+    """
 
     name: str
+    """What it is called by."""
     content: Content
+    """What it searches: texts or pictures."""
     legs: tuple[str, ...]
     """Kinds of legs that take part in the first stage."""
     query: Literal["table", "encoder"]
     """How a text query becomes latent terms: by the table (no neural network) or by the encoder."""
     fusion: Method = field(default_factory=Adaptive)
+    """How legs become one ranking."""
     rerank: Literal["none", "dense"] = "none"
+    """What reorders the first hits: nothing, or their pooled vectors."""
     K: int = 0
     """Candidates to rerank; 0: none."""
     adaptive_k: AdaptiveK | None = None
@@ -67,10 +78,34 @@ PRESETS: dict[str, dict[Content, Preset]] = {
         "image": Preset("accuracy-first", "image", ("visual", "dense"), "encoder"),
     },
 }
+"""The presets by name, each for texts and for pictures."""
 
 
 def preset(name: str, content: Content = "text") -> Preset:
-    """A preset by name."""
+    """A preset by name.
+
+    Parameters
+    ----------
+    name
+        `latency-first`, `balanced` or `accuracy-first`.
+    content
+        What is searched: `text` or `image`.
+
+    Returns
+    -------
+    Preset
+        One of `PRESETS`.
+
+    Raises
+    ------
+    InvalidInput
+        A name or content that no preset has.
+
+    Examples
+    --------
+    >>> preset("latency-first").query
+    'table'
+    """
     if name not in PRESETS:
         raise InvalidInput(f"unknown preset {name!r}; one of {', '.join(PRESETS)}")
     if content not in PRESETS[name]:

@@ -23,9 +23,17 @@ class Reranked:
     """A ranking after refinement: refined candidates first, the rest below them in their old order.
 
     The scores of the two groups are of different kinds (refined and coarse) and are not to be compared.
+
+    Examples
+    --------
+    >>> from zipfian.rerank import rerank_dense
+    >>> found = rerank_dense(np.array([4, 9, 2]), np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.8]))
+    >>> found.refined, found.scores.tolist(), found.names
+    (2, [0.8, 0.1, 1.0], ('cosine', 'coarse'))
     """
 
     docs: Ints
+    """Document numbers, best first."""
     scores: F64
     """The refined score, or the coarse one beyond K."""
     old_ranks: Ints
@@ -43,6 +51,7 @@ class Reranked:
     signals: F64
     """(documents, parts): the numbers behind the parts; NaN where there was none."""
     about: Mapping[str, Any] = field(default_factory=dict)
+    """Which reranker, and its settings."""
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -57,7 +66,32 @@ class Reranked:
 
 
 def check_depth(depth: Any, k: int, what: str = "K") -> int:
-    """A usable number of candidates to refine: whole, and not fewer than the hits asked for."""
+    """A usable number of candidates to refine: whole, and not fewer than the hits asked for.
+
+    Parameters
+    ----------
+    depth
+        The number to check.
+    k
+        Hits asked for.
+    what
+        What an error calls the number.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    InvalidInput
+        It is not a whole number of at least 1, or less than `k`.
+
+    Examples
+    --------
+    >>> check_depth(100, k=10)
+    100
+    """
     if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1:
         raise InvalidInput(f"{what} must be a whole number of at least 1, not {depth!r}")
     if depth < k:

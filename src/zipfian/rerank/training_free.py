@@ -18,6 +18,7 @@ from zipfian.rerank.result import F64, Ints, Reranked, assemble, check_candidate
 
 Variant = Literal["cross", "cross+text", "cross+context", "all"]
 VARIANTS: tuple[str, ...] = get_args(Variant)
+"""Which signals take part."""
 
 K = 100
 TAU = 0.07
@@ -28,7 +29,25 @@ NAMES = ("cross", "text", "context")
 def context_coherence(vectors: npt.NDArray[np.floating]) -> F64:
     """Mean cosine of each candidate to the others, in O(K d): the sum of all, less the candidate itself.
 
-    NaN for a candidate without a vector (a row of NaN), and where there is nobody else.
+    Parameters
+    ----------
+    vectors
+        One row for each candidate; a row of NaN for one without a vector.
+
+    Returns
+    -------
+    array of float64
+        NaN for a candidate without a vector, and where there is no other.
+
+    Raises
+    ------
+    InvalidInput
+        The vectors are not a matrix.
+
+    Examples
+    --------
+    >>> context_coherence(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist()
+    [0.5, 0.5, 0.0]
     """
     rows = np.asarray(vectors, np.float64)
     if rows.ndim != 2:
@@ -82,6 +101,22 @@ def rerank_training_free(
         Which signals take part.
     tau
         Temperature: small, and the largest signal decides alone; large, and it is the mean of all.
+
+    Returns
+    -------
+    Reranked
+        All candidates, the refined ones first; parts are `cross`, `text` and `context`.
+
+    Raises
+    ------
+    InvalidInput
+        An unknown variant, a temperature that is not above 0, or signals that do not fit the candidates.
+
+    Examples
+    --------
+    >>> found = rerank_training_free(np.array([4, 9]), np.array([3.0, 2.0]), cross=np.array([0.2, 0.4]))
+    >>> found.docs.tolist(), found.scores.tolist()
+    ([9, 4], [0.4, 0.2])
     """
     if variant not in VARIANTS:
         raise InvalidInput(f"unknown variant {variant!r} of the reranker; one of {', '.join(VARIANTS)}")

@@ -63,6 +63,11 @@ class BM25:
     delta
         Only for `bm25l` (default 0.5) and `bm25+` (default 1.0).
 
+    Raises
+    ------
+    InvalidInput
+        A parameter out of its range, an unknown variant, or a `delta` for a variant that has none.
+
     Examples
     --------
     >>> BM25(k1=1.2, b=0.75, variant="lucene").idf(np.array([1.0]), 2)
@@ -103,7 +108,7 @@ class BM25:
         return np.maximum(out, 0.0)
 
     def norms(self, lengths: npt.NDArray[Any], mean: float) -> F64:
-        """The length-dependent part of the denominator, one number per document (O(N))."""
+        """The length-dependent part of the denominator: one number for each of `lengths`, whose average is `mean`."""
         k = 1.0 - self.b + self.b * (np.asarray(lengths, np.float64) / (mean if mean > 0.0 else 1.0))
         if self.variant == "bm25l":
             return np.maximum(k, 1e-300)
@@ -122,12 +127,24 @@ class BM25:
         return KernelSpec(SATURATE, top, 0.0, 0.0, phi)
 
     def to_json(self) -> dict[str, Any]:
+        """Plain settings; `scoring_from_json` reads them."""
         return {"kind": "bm25", **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """The plain dot product of query and document weights (learned sparse vectors, surrogate text)."""
+    """The plain dot product of query and document weights (learned sparse vectors, surrogate text).
+
+    Parameters
+    ----------
+    phi
+        Activation transform of documents' and queries' weights: 'identity', 'sqrt' or an exponent in (0, 1].
+
+    Examples
+    --------
+    >>> Dot().idf(np.array([1.0, 5.0]), 10)
+    array([1., 1.])
+    """
 
     phi: str | float = "identity"
 
@@ -135,15 +152,19 @@ class Dot:
         object.__setattr__(self, "phi", phi_name(self.phi))
 
     def idf(self, df: F64, n: int) -> F64:
+        """1 for each of `df`, whatever `n` is: every term counts alike."""
         return np.ones(len(df), np.float64)
 
     def norms(self, lengths: npt.NDArray[Any], mean: float) -> F64:
+        """1 for each of `lengths`, whatever their `mean` is: long documents are not held back."""
         return np.ones(len(lengths), np.float64)
 
     def kernel(self) -> KernelSpec:
+        """Constants for `kernels.impact`."""
         return KernelSpec(LINEAR, 1.0, 0.0, 0.0, parse_phi(self.phi))
 
     def to_json(self) -> dict[str, Any]:
+        """Plain settings; `scoring_from_json` reads them."""
         return {"kind": "dot", **asdict(self)}
 
 
@@ -153,6 +174,16 @@ class TfIdf:
 
     Weights under 1/e and terms in all but one of the documents count nothing (their factor would be negative).
     The document norms depend on every df, so the first TF-IDF search of a snapshot reads all postings once.
+
+    Parameters
+    ----------
+    phi
+        Activation transform of documents' and queries' weights: 'identity', 'sqrt' or an exponent in (0, 1].
+
+    Examples
+    --------
+    >>> TfIdf().idf(np.array([1.0]), 4)  # in one of four documents: ln(4 / 2)
+    array([0.69314718])
     """
 
     phi: str | float = "identity"
@@ -161,10 +192,11 @@ class TfIdf:
         object.__setattr__(self, "phi", phi_name(self.phi))
 
     def idf(self, df: F64, n: int) -> F64:
+        """Inverse document frequency of terms found in `df` of `n` documents; never negative."""
         return np.maximum(np.log(max(n, 1) / (1.0 + np.asarray(df, np.float64))), 0.0)
 
     def query_vector(self, weights: F64, idf: F64) -> F64:
-        """(1 + ln w) x idf scaled to length 1, ready to be multiplied by idf once more (the documents' share).
+        """(1 + ln `weights`) x `idf`, scaled to length 1, to be multiplied by idf once more (the documents' share).
 
         Terms that count nothing get 0; leave them out of the search.
         """
@@ -173,13 +205,15 @@ class TfIdf:
         return q / length if length > 0.0 else q
 
     def norms(self, lengths: npt.NDArray[Any], mean: float) -> F64:
-        """Not a function of lengths: `cosine_norms` fills these from the postings."""
+        """Not a function of `lengths` and their `mean`: `cosine_norms` fills these from the postings."""
         return np.ones(len(lengths), np.float64)
 
     def kernel(self) -> KernelSpec:
+        """Constants for `kernels.impact`."""
         return KernelSpec(LOGTF, 1.0, 0.0, 0.0, parse_phi(self.phi))
 
     def to_json(self) -> dict[str, Any]:
+        """Plain settings; `scoring_from_json` reads them."""
         return {"kind": "tfidf", **asdict(self)}
 
 

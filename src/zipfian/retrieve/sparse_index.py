@@ -40,11 +40,12 @@ class SparseIndex:
     >>> import numpy as np
     >>> ix = SparseIndex.from_csr(np.array([0, 2, 3]), np.array([0, 3, 3]), np.array([1.0, 2.0, 1.0]), n_terms=4)
     >>> ids, scores = ix.search(np.array([3]), k=10)
-    >>> ids.tolist()
-    [0, 1]
+    >>> ids.tolist()  # both have term 3; in the second it is all there is
+    [1, 0]
     """
 
     def __init__(self, layout: Layout, scoring: Scoring, df: Ids, lengths: Scores) -> None:
+        """Use `from_csr`."""
         self._layout = layout
         self._scoring = scoring
         self._df = df
@@ -72,6 +73,17 @@ class SparseIndex:
             Size of the term space.
         scoring
             `BM25(...)` (default), `Dot()` or `TfIdf()`. N, df and the mean length are those of these documents.
+
+        Returns
+        -------
+        SparseIndex
+            Document i is row i.
+
+        Raises
+        ------
+        InvalidInput
+            Arrays that do not fit each other, ids that are not ascending or not below `n_terms`, weights that are not
+            finite and above 0.
         """
         from zipfian.retrieve import build
 
@@ -114,9 +126,26 @@ class SparseIndex:
     ) -> tuple[Ids, Scores]:
         """The k best documents, best first; fewer when fewer share a term with the query.
 
-        `weights` default to 1. Terms that no document has are ignored, terms outside the term space are an error.
-        Equal scores keep document order. `mask` (one bool per document) leaves documents out before scoring.
-        `scoring` overrides the formula for this search; that path scores from stored weights, without cached impacts.
+        Parameters
+        ----------
+        terms, weights
+            Ids of the query's terms, each once, and their weights; 1 by default. Terms no document has are ignored.
+        k
+            Hits at most.
+        scoring
+            Another formula for this search; that path scores from stored weights, without cached impacts.
+        mask
+            One bool per document: where it is False, the document is left out before scoring.
+
+        Returns
+        -------
+        ids, scores
+            Document numbers and their exact scores. Equal scores keep document order.
+
+        Raises
+        ------
+        InvalidInput
+            A term outside the term space or named twice, a weight that is no weight, a mask of another length.
         """
         from zipfian.retrieve import kernels
 
@@ -150,7 +179,29 @@ class SparseIndex:
         k: int = 10,
         threads: int = 1,
     ) -> tuple[Ids, Scores]:
-        """Many queries as CSR rows -> (ids, scores) of shape (queries, k); unused places hold id -1, score 0."""
+        """Many queries at once.
+
+        Parameters
+        ----------
+        indptr, terms, weights
+            The queries as CSR rows: row starts, term ids, and weights (1 by default).
+        k
+            Hits at most for each query.
+        threads
+            Queries searched side by side.
+
+        Returns
+        -------
+        ids, scores
+            Of shape (queries, k); unused places hold id -1 and score 0.
+
+        Raises
+        ------
+        InvalidInput
+            As for `search`; the message names the query.
+        LimitExceeded
+            More hits in all than one call may give.
+        """
         from zipfian.retrieve import kernels
 
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
@@ -192,7 +243,7 @@ class SparseIndex:
         return out_docs, out_scores
 
     def score(self, terms: npt.ArrayLike, ids: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Scores:
-        """Exact scores of the given documents; 0.0 where no term is shared."""
+        """Exact scores of the documents `ids` for a query of `terms` and `weights`; 0.0 where no term is shared."""
         from zipfian.retrieve import kernels
 
         docs = whole_numbers(ids, "document numbers")

@@ -35,6 +35,16 @@ class WordSettings:
         Whether terms without a letter are kept.
     join_compounds
         Index `e-mail` as `e`, `mail` and `email`, and `foo_bar` as `foo`, `bar` and `foobar`; otherwise only the parts.
+
+    Raises
+    ------
+    InvalidInput
+        An unknown language, a setting of the wrong type, or stop words that no list has.
+
+    Examples
+    --------
+    >>> WordSettings(language="de").language
+    'german'
     """
 
     language: str = "english"
@@ -82,7 +92,7 @@ class WordSettings:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> WordSettings:
-        """What `to_json` wrote; anything else is refused rather than guessed."""
+        """Settings from `values` that `to_json` wrote; anything else is refused rather than guessed."""
         given = dict(values)
         kind, version = given.pop("kind", None), given.pop("version", None)
         if kind != cls.kind or isinstance(version, bool) or not isinstance(version, int):

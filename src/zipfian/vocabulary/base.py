@@ -12,7 +12,15 @@ Item = TypeVar("Item", contravariant=True)
 
 
 class Vocabulary(Protocol[Item]):
-    """Turns items into terms. Documents and queries must go through equal vocabularies: compare `fingerprint`."""
+    """Turns items into terms. Documents and queries must go through equal vocabularies: compare `fingerprint`.
+
+    Examples
+    --------
+    >>> from zipfian.vocabulary import Words
+    >>> vocabulary: Vocabulary[str] = Words()
+    >>> vocabulary.query("the cells")
+    {'cell': 1.0}
+    """
 
     @property
     def kind(self) -> str:
@@ -39,9 +47,9 @@ class Vocabulary(Protocol[Item]):
         ...
 
     def query(self, item: Item) -> Mapping[str, float] | Mapping[int, float]:
-        """The terms of a query and their weights."""
+        """The terms of a query, `item`, and their weights."""
         ...
 
     def batch(self, items: Iterable[Item]) -> LegBatch:
-        """The terms of many documents, ready to be written."""
+        """The terms of many documents, `items`, ready to be written."""
         ...

@@ -36,6 +36,16 @@ class Pruning:
         Terms that occur in more than this share of the documents are dropped.
     drop_top_share
         This share of the vocabulary is dropped, most frequent terms first (equal ones by lower term id), rounded down.
+
+    Raises
+    ------
+    InvalidInput
+        A number out of its range.
+
+    Examples
+    --------
+    >>> Pruning(top_k=100).prunes_documents, Pruning(top_k=100).prunes_vocabulary
+    (True, False)
     """
 
     min_weight: float = 0.0
@@ -80,7 +90,7 @@ class Pruning:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Pruning:
-        """What `to_json` wrote; anything else is refused rather than guessed."""
+        """Settings from `values` that `to_json` wrote; anything else is refused rather than guessed."""
         given = dict(values)
         kind, version = given.pop("kind", None), given.pop("version", None)
         if kind != cls.kind or isinstance(version, bool) or not isinstance(version, int):
@@ -101,7 +111,26 @@ def _check_number(name: str, value: object) -> None:
 
 
 def prune_terms(terms: Terms, pruning: Pruning) -> Terms:
-    """One document after `min_weight` and `top_k`."""
+    """One document after `min_weight` and `top_k`.
+
+    Parameters
+    ----------
+    terms
+        The document's terms.
+    pruning
+        The settings.
+
+    Returns
+    -------
+    Terms
+        Those that are kept, in their order.
+
+    Examples
+    --------
+    >>> terms = Terms(np.array([2, 5, 7], np.int32), np.array([1.0, 0.1, 3.0], np.float32))
+    >>> prune_terms(terms, Pruning(min_weight=0.5)).ids.tolist()
+    [2, 7]
+    """
     if not pruning.prunes_documents:
         return terms
     _, ids, weights = prune_rows(np.array([0, len(terms)], dtype=np.int64), terms.ids, terms.weights, pruning)
@@ -111,7 +140,27 @@ def prune_terms(terms: Terms, pruning: Pruning) -> Terms:
 def prune_rows(
     indptr: npt.NDArray[np.int64], indices: IntArray, weights: npt.NDArray[_Weight], pruning: Pruning
 ) -> tuple[npt.NDArray[np.int64], IntArray, npt.NDArray[_Weight]]:
-    """Documents in compressed sparse rows after `min_weight` and `top_k`; the order within a row is kept."""
+    """Documents in compressed sparse rows after `min_weight` and `top_k`.
+
+    Parameters
+    ----------
+    indptr, indices, weights
+        Row starts, term ids and weights.
+    pruning
+        The settings.
+
+    Returns
+    -------
+    indptr, indices, weights
+        The rows with what is kept; the order within a row stays.
+
+    Examples
+    --------
+    >>> rows = np.array([0, 2, 3]), np.array([1, 4, 4], np.int32), np.array([0.2, 0.9, 0.3])
+    >>> indptr, indices, _ = prune_rows(*rows, Pruning(top_k=1))
+    >>> indptr.tolist(), indices.tolist()
+    ([0, 1, 2], [4, 4])
+    """
     if not pruning.prunes_documents:
         return indptr, indices, weights
     if pruning.min_weight > 0.0:
@@ -148,7 +197,27 @@ def _heaviest(
 
 
 def dropped_terms(df: npt.NDArray[Any], n_docs: int, pruning: Pruning) -> npt.NDArray[np.int64]:
-    """Ascending ids of the terms that `max_df_share` or `drop_top_share` drop, from their document frequencies."""
+    """The terms that `max_df_share` or `drop_top_share` drop.
+
+    Parameters
+    ----------
+    df
+        Documents that have each term, by term id.
+    n_docs
+        Documents in all.
+    pruning
+        The settings.
+
+    Returns
+    -------
+    array of int64
+        Ids of the dropped terms, ascending.
+
+    Examples
+    --------
+    >>> dropped_terms(np.array([9, 1, 5]), 10, Pruning(max_df_share=0.5)).tolist()
+    [0]
+    """
     dropped = np.zeros(len(df), dtype=np.bool_)
     if pruning.max_df_share is not None:
         dropped |= df > pruning.max_df_share * n_docs * (1.0 + _ROUNDING)

@@ -12,7 +12,13 @@ from zipfian.errors import InvalidInput, LimitExceeded
 
 
 class Fixed(NamedTuple):
-    """Quantised weights and what quantisation lost."""
+    """Quantised weights and what quantisation lost.
+
+    Examples
+    --------
+    >>> to_fixed(np.array([0.001, 1.0, 900.0]), scale=100.0)
+    Fixed(steps=array([    0,   100, 65535], dtype=uint32), clipped=1, zeroed=1)
+    """
 
     steps: npt.NDArray[np.uint32]
     """Multiples of 1/scale, 0 to 65,535; an entry of 0 is no posting."""
@@ -23,7 +29,26 @@ class Fixed(NamedTuple):
 
 
 def check_weights(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer]) -> None:
-    """Refuse weights no score can be made of, naming the first of them."""
+    """Refuse weights no score can be made of, naming the first of them.
+
+    Parameters
+    ----------
+    weights
+        Of any shape.
+
+    Raises
+    ------
+    InvalidInput
+        A weight that is negative, not finite, or no number.
+    LimitExceeded
+        A weight over `limits.MAX_WEIGHT`.
+
+    Examples
+    --------
+    >>> check_weights(np.array([1.0, -2.0]))
+    Traceback (most recent call last):
+    zipfian.errors.InvalidInput: weights must be finite and not negative: weight 1 is -2.0
+    """
     if weights.dtype.kind not in "fiu":
         raise InvalidInput(f"weights must be numbers, not an array of {weights.dtype}")
     if weights.size and weights.min() >= 0 and weights.max() <= limits.MAX_WEIGHT:  # false for anything with a NaN
@@ -44,7 +69,30 @@ def check_scale(scale: float) -> None:
 
 
 def to_fixed(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer], scale: float) -> Fixed:
-    """Weights in steps of 1/scale (rounded half to even), with counts of what was clipped or lost."""
+    """Weights as whole steps, rounded half to even.
+
+    Parameters
+    ----------
+    weights
+        Finite and not negative.
+    scale
+        Steps of a weight of 1.
+
+    Returns
+    -------
+    Fixed
+        The steps, and how many weights were clipped or became 0.
+
+    Raises
+    ------
+    InvalidInput
+        Weights no score can be made of, or a scale that is not above 0.
+
+    Examples
+    --------
+    >>> to_fixed(np.array([0.25, 1.0]), scale=100.0).steps.tolist()
+    [25, 100]
+    """
     check_weights(weights)
     check_scale(scale)
     return fixed_steps(weights, scale)

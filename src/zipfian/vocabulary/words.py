@@ -31,6 +31,13 @@ class Words:
     One regular expression cuts a text into chunks, and each distinct chunk is analysed once and remembered: most of
     the time goes into that expression and into dict look-ups.
 
+    Parameters
+    ----------
+    settings
+        Language, stemming, stop words and so on; English by default.
+
+    Examples
+    --------
     >>> Words().terms("The C++ programmer's e-mails, 3.14 BM25s")
     ['the', 'c++', 'programm', 'e', 'mail', 'email', '3.14', 'bm25s']
     """
@@ -58,11 +65,11 @@ class Words:
     # ------------------------------------------------------------------ documents
 
     def terms(self, text: str) -> list[str]:
-        """The terms of a text in order, repeats included."""
+        """The terms of `text` in order, repeats included."""
         return list(self._iter_terms(text))
 
     def counts(self, text: str) -> dict[str, int]:
-        """How often each term occurs, in order of first occurrence."""
+        """How often each term occurs in `text`, in order of first occurrence."""
         counts = Counter(self._iter_terms(text))
         if len(counts) > limits.MAX_DOCUMENT_TERMS:
             raise LimitExceeded(
@@ -71,7 +78,7 @@ class Words:
         return counts
 
     def batch(self, items: Iterable[str]) -> LegBatch:
-        """Counts of many texts as one compressed sparse row matrix over their sorted terms."""
+        """Counts of many texts, `items`, as one compressed sparse row matrix over their sorted terms."""
         return count_batch(items, self._chunks, self._terms.__getitem__)
 
     def tokenize(self, text: str) -> list[Token]:
@@ -79,13 +86,13 @@ class Words:
         return [Token(term, start, end) for term, start, end in self._locate(text)]
 
     def spans(self, text: str, wanted: Collection[str]) -> list[Token]:
-        """The occurrences of the wanted terms only, for highlighting and evidence."""
+        """The occurrences in `text` of the `wanted` terms only, for highlighting and evidence."""
         return [Token(term, start, end) for term, start, end in self._locate(text) if term in wanted]
 
     # ------------------------------------------------------------------ queries
 
     def query(self, item: str) -> dict[str, float]:
-        """The terms of a query and how often it names each.
+        """The terms of a query, `item`, and how often it names each.
 
         Function words are left out wherever something else remains to search for.
         """

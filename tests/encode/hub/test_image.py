@@ -31,7 +31,8 @@ MAKERS = {
 @pytest.fixture(scope="module", params=list(MAKERS))
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Any]:
     folder = tmp_path_factory.mktemp("hub") / request.param
-    return request.param, folder, MAKERS[request.param](folder)
+    make: Any = MAKERS[request.param]
+    return request.param, folder, make(folder)
 
 
 def plain(name: str, folder: Path, model: Any, picture: np.ndarray) -> tuple[Any, np.ndarray, tuple[int, int]]:
