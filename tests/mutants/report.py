@@ -6,15 +6,17 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 
-from tests.mutants.mutation import Mutation
+from tests.mutants.mutation import Mutation, mutations
 from tests.mutants.tree import Result
 
 PAGE = """# Mutants
 
 Mistakes made on purpose in a copy of the sources, one at a time, and the test that noticed each. `make mutants` makes
-them all again and writes this page and `results/mutants/mutants.json`; `make mutants ARGS="--only fuse"` tries some.
+them again, `make mutants ARGS="--only fuse"` some of them, and with `--write` this page and
+`results/mutants/mutants.json` are made from what was found.
 The list is in `tests/mutants/list`; `tests/mutants/test_mutants.py` fails when the code has moved away from under it.
 
 """
@@ -37,14 +39,25 @@ def table(listed: Sequence[Mutation], results: Sequence[Result]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(checkout: Path, listed: Sequence[Mutation], results: Sequence[Result]) -> None:
-    """`results/mutants/mutants.json` and `docs/mutants.md`."""
-    rows = [
-        {**asdict(result), "file": mutation.file, "old": mutation.old, "new": mutation.new, "why": mutation.why}
-        for mutation, result in zip(listed, results, strict=True)
-    ]
-    found = {"mutants": len(rows), "counts": dict(sorted(Counter(r.result for r in results).items())), "results": rows}
+def write(checkout: Path, results: Sequence[Result]) -> None:
+    """Put results into `results/mutants/mutants.json` beside those of earlier runs, and all of them on the page.
+
+    An earlier result counts as long as its mutation is listed as it was then.
+    """
+    listed = mutations()
     out = checkout / "results" / "mutants" / "mutants.json"
+    known = {row["name"]: row for row in json.loads(out.read_text())["results"]} if out.exists() else {}
+    by_name = {m.name: m for m in listed}
+    today = date.today().isoformat()
+    known |= {r.name: {**asdict(r), "date": today, **_what(by_name[r.name])} for r in results}
+    rows = [known[m.name] for m in listed if m.name in known and _what(m).items() <= known[m.name].items()]
+    counts = Counter(row["result"] for row in rows)
+    found = {"listed": len(listed), "run": len(rows), "counts": dict(sorted(counts.items())), "results": rows}
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    (checkout / "docs" / "mutants.md").write_text(PAGE + table(listed, results))
+    shown = [Result(row["name"], row["result"], row["by"], row["seconds"]) for row in rows]
+    (checkout / "docs" / "mutants.md").write_text(PAGE + table([by_name[r.name] for r in shown], shown))
+
+
+def _what(mutation: Mutation) -> dict[str, str]:
+    return {"file": mutation.file, "old": mutation.old, "new": mutation.new, "why": mutation.why}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import textwrap
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.mutants.mutation import PACKAGE, DoesNotApply, Mutation, mutations
-from tests.mutants.report import table
+from tests.mutants.report import table, write
 from tests.mutants.tree import Result, Tree
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -97,6 +99,12 @@ def test_a_mutation_without_a_place_is_no_survivor(tree: Tree, old: str) -> None
         missing.applied("def f(x): return x")
 
 
+def test_tests_that_fail_without_a_mutation_say_nothing(tree: Tree) -> None:
+    (tree.folder / "tests" / "test_wrong.py").write_text("def test_wrong(): assert False\n")
+    found = tree.run(Mutation("x/y", "double.py", "x + x", "x", ("tests/test_wrong.py",), "why"), 60.0)
+    assert found.result == "broken" and found.by.startswith("on sound sources: ")
+
+
 def test_a_copy_behind_another_package_is_refused(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every mutant would survive if the tests imported the installed package."""
     monkeypatch.setitem(tree._environment, "PYTHONPATH", str(CHECKOUT / "src"))
@@ -110,3 +118,17 @@ def test_the_table() -> None:
     assert "| s | 2 | 1 | 1 |" in shown and "| **all** | 2 | 1 | 1 |" in shown
     assert "| s/0 | why 0 | caught | `a.py::test` |" in shown
     assert "| s/1 | why 1 | survived |  |" in shown
+
+
+def test_results_are_kept_until_their_mutation_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "docs").mkdir()
+    old = [Mutation(f"s/{i}", "f.py", f"a{i}", "b", TESTS, "why") for i in range(3)]
+    monkeypatch.setattr("tests.mutants.report.mutations", lambda: old)
+    write(tmp_path, [Result(m.name, "survived") for m in old])
+    new = [replace(old[0], old="changed"), *old[1:]]
+    monkeypatch.setattr("tests.mutants.report.mutations", lambda: new)
+    write(tmp_path, [Result("s/2", "caught", "tests/a.py::test")])
+    found = json.loads((tmp_path / "results" / "mutants" / "mutants.json").read_text())
+    assert (found["listed"], found["run"], found["counts"]) == (3, 2, {"caught": 1, "survived": 1})
+    assert [(row["name"], row["result"]) for row in found["results"]] == [("s/1", "survived"), ("s/2", "caught")]
+    assert "| s/2 | why | caught | `a.py::test` |" in (tmp_path / "docs" / "mutants.md").read_text()
