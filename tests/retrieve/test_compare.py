@@ -44,6 +44,16 @@ def test_equal_as_real_numbers(values: list[int] | list[float], wanted: list[int
         assert is_one_of(column, asked).tolist() == [Fraction(v) in exact for v in values]
 
 
+@pytest.mark.parametrize("op", list(OPERATORS))
+@pytest.mark.parametrize("bound", [2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3, 10**400, -(10**400)])
+def test_integers_that_lie_between_two_floats(op: str, bound: int) -> None:
+    """2**53 + 1 becomes the float below it, 2**53 + 3 the one above: neither is equal to what it stands for."""
+    values = [sign * (2.0**53 + step) for sign in (1, -1) for step in (-1, 0, 2, 4)]
+    for asked in (bound, -bound):
+        wanted = [OPERATORS[op](Fraction(v), Fraction(asked)) for v in values]
+        assert compare_numbers(np.array(values), op, asked).tolist() == wanted
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_the_ends_of_all_numbers(dtype: type) -> None:
     column = np.array([-3, 0, 7], dtype)
