@@ -1,4 +1,9 @@
-"""Settings shared by all tests, and a closing table of what was left out and why."""
+"""Settings shared by all tests, and a closing table of what was left out and why.
+
+`ZIPFIAN_MUST` names folders of tests that must not be left out (`make test WITH_CLUSTER=must` sets it): if none of a
+folder's tests ran, or some were skipped because what they need is not installed, the run fails. By convention such a
+skip's reason begins with NO, as in "NO OPENSEARCH TESTS: ...", and says what to install.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 SOAK = os.environ.get("ZIPFIAN_SOAK", "") not in ("", "0")
+MUST = tuple(os.environ.get("ZIPFIAN_MUST", "").split())
+NOT_INSTALLED = "NO "
 
 # Shared machines stall now and then, so no example has a deadline; in CI the examples are the same on every run.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -26,14 +33,42 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="a long loop: run it with `make soak`"))
 
 
+def left_out(reporter: pytest.TerminalReporter) -> Counter[tuple[str, str]]:
+    """How many tests were skipped, by file and reason."""
+    found: Counter[tuple[str, str]] = Counter()
+    for report in reporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        found[report.nodeid.partition("::")[0], reason.removeprefix("Skipped: ")] += 1
+    return found
+
+
+def broken_promises(reporter: pytest.TerminalReporter) -> list[str]:
+    """What `ZIPFIAN_MUST` asked for and did not get."""
+    ran = {report.nodeid for kind in ("passed", "failed") for report in reporter.stats.get(kind, [])}
+    skipped = left_out(reporter)
+    problems = []
+    for folder in MUST:
+        inside = f"{folder}/"
+        reasons = sorted({why for suite, why in skipped if suite.startswith(inside) and why.startswith(NOT_INSTALLED)})
+        if reasons or not any(nodeid.startswith(inside) for nodeid in ran):
+            problems.append(f"{folder} must run, and was left out: {'; '.join(reasons) or 'none of its tests ran'}")
+    return problems
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A required suite that was left out is a failure, however green the rest."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and session.exitstatus == pytest.ExitCode.OK and broken_promises(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Which suites were left out, how many tests each has, and why."""
-    left_out: Counter[tuple[str, str]] = Counter()
-    for report in terminalreporter.stats.get("skipped", []):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        left_out[report.nodeid.partition("::")[0], reason.removeprefix("Skipped: ")] += 1
+    skipped = left_out(terminalreporter)
     terminalreporter.section("left out")
-    if not left_out:
+    if not skipped:
         terminalreporter.line("nothing: every suite ran")
-    for (suite, reason), count in sorted(left_out.items()):
+    for (suite, reason), count in sorted(skipped.items()):
         terminalreporter.line(f"{suite}: {count} test{'s' * (count != 1)}: {reason}")
+    for problem in broken_promises(terminalreporter):
+        terminalreporter.line(f"ERROR: {problem}", red=True)

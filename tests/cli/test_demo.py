@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -92,14 +93,18 @@ def test_the_demo_runs_from_end_to_end(tmp_path: Path, zipfian: Command) -> None
 
 @pytest.mark.usefixtures("library", "pictures", "toys")
 def test_the_demo_as_json(tmp_path: Path, zipfian: Command) -> None:
+    began = time.perf_counter()
     code, out, err = zipfian("demo", "--into", tmp_path / "demo", "--json")
+    passed = time.perf_counter() - began
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert found["texts"]["legs"] == ["words", "latent"]
     assert found["texts"]["check"] is True
     assert found["pictures"]["by_part"]["pictures"] == 3
     assert found["pictures"]["by_picture"]["drawn"].endswith(".png")
-    assert all(step["seconds"] >= 0 for step in found["steps"])
+    seconds = [step["seconds"] for step in found["steps"]]
+    assert len(seconds) > 5 and all(0.0 < taken < passed for taken in seconds)
+    assert sum(seconds) < passed, "no step is timed twice"
 
 
 @pytest.mark.usefixtures("library", "toys")

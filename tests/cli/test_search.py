@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from PIL import Image
 
@@ -85,16 +87,45 @@ def test_search_with_both(path: Path, query: Path, zipfian: Command) -> None:
     assert "latent 1st" in out
 
 
+STRONGEST, SECOND = (0xE6, 0x19, 0x4B), (0x3C, 0xB4, 0x4B)
+"""The colours of the term that brought most, and of the next."""
+
+
+def pixels(path: Path) -> npt.NDArray[np.uint8]:
+    with Image.open(path) as image:
+        return np.array(image.convert("RGB"))
+
+
+def frame(
+    image: npt.NDArray[np.uint8], rows: tuple[int, int], columns: tuple[int, int], colour: tuple[int, int, int]
+) -> None:
+    """Two pixels wide, inside these rows and columns."""
+    (top, bottom), (left, right) = rows, columns
+    inside = image[top + 2 : bottom - 2, left + 2 : right - 2].copy()
+    image[top:bottom, left:right] = colour
+    image[top + 2 : bottom - 2, left + 2 : right - 2] = inside
+
+
 def test_explain_draws_the_patches(path: Path, query: Path, tmp_path: Path, zipfian: Command) -> None:
     out_file = tmp_path / "why.png"
     code, out, err = zipfian("explain", path, "half.png", "--image", query, "--leg", "visual", "--out", out_file)
     assert code == 0, err
-    assert "patch (top right: row 1, column 4 of 4 x 4) 3.00" in out or "patch (top centre" in out
+    blue, black = out.split("latent 4")
+    assert "patch (top centre: row 1, column 3 of 4 x 4) 3.00, patch (top right: row 1, column 4 of 4 x 4) 3.00" in blue
+    assert "patch (top left: row 1, column 1 of 4 x 4) 1.00, patch (top left: row 1, column 2 of 4 x 4) 1.00" in black
     assert f"drawn: {out_file}" in err
     with Image.open(out_file) as drawn:
         assert drawn.format == "PNG"
-        assert drawn.width >= 480
-        assert (66, 99, 216) in {colour for _, colour in drawn.getcolors(1 << 24)} or len(drawn.getcolors(1 << 24)) > 3
+        assert drawn.width == 480
+        sheet = np.asarray(drawn)
+    asked, hit = pixels(query), pixels(tmp_path / "photos" / "half.png")
+    frame(asked, (0, 8), (0, 12), STRONGEST)  # six patches at most: two rows of three blue columns
+    frame(asked, (0, 16), (12, 16), SECOND)
+    frame(hit, (0, 12), (8, 16), STRONGEST)
+    frame(hit, (0, 12), (0, 8), SECOND)
+    assert sheet[:16, :16].tolist() == asked.tolist()
+    assert sheet[:16, 28:44].tolist() == hit.tolist()
+    assert sheet[22 + 10, 10].tolist() == list(STRONGEST) and sheet[22 + 22 + 10, 10].tolist() == list(SECOND)
     tree = json.loads(zipfian("explain", path, "half.png", "--image", query, "--leg", "visual", "--json")[1])
     assert tree["value"] == pytest.approx(sum(part["value"] for part in tree["parts"]))
 

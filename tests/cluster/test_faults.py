@@ -87,7 +87,7 @@ def test_patience_ends_with_a_clear_error_and_a_rerun_completes(cluster: Cluster
 
 
 def test_connection_refused() -> None:
-    pytest.importorskip("opensearchpy")
+    pytest.importorskip("opensearchpy", reason="NO OPENSEARCH TESTS: pip install 'zipfian[opensearch]'")
     (port,) = free_ports(1)
     began = time.monotonic()
     with pytest.raises(EngineUnavailable, match=rf"127\.0\.0\.1:{port}/x: no node answers .*is the cluster running"):

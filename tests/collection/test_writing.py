@@ -104,6 +104,16 @@ class TestWriting:
             assert c.stats()["segments"] == 3
             assert [h.id for h in c.search("number", 50)] == [str(i) for i in range(40)]
 
+    def test_the_smallest_neighbours_are_merged(self, tmp_path: Path) -> None:
+        """Five segments of 30 documents and eight of one: the thirteenth is one too many, and the small ones go."""
+        with zf.Collection.create(tmp_path / "c") as c:
+            for i, size in enumerate([30] * 2 + [1] * 8 + [30] * 3):
+                c.add([{"id": f"{i}.{j}", "text": "x"} for j in range(size)])
+                c.commit()
+            assert [entry.n_docs for entry in c._store.writer.entries] == [30, 30, 8, 30, 30, 30]
+            assert [reader.n_docs for reader in c._store._readers.values()] == [30, 30, 8, 30, 30, 30]
+            assert list(c.ids())[60:68] == [f"{i}.0" for i in range(2, 10)]
+
     def test_a_merge_drops_deleted_documents_everywhere(self, tmp_path: Path) -> None:
         with zf.Collection.create(tmp_path / "c") as c:
             for i in range(4):

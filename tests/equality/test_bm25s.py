@@ -135,4 +135,5 @@ def test_scifact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             f"\nSciFact: nDCG@10 of words {mean:.4f} (unstemmed {lower:.4f}), {len(queries)} queries, "
             f"{len(texts)} documents; {COMPARED} queries scored as bm25s scores them"
         )
-    assert mean >= 0.66
+    assert round(mean, 3) == 0.694, "the figure of the README"
+    assert round(lower, 3) == 0.668, "unstemmed, with function words"

@@ -173,7 +173,7 @@ class Rebuild(RuleBasedStateMachine):
             assert_same(self.collection, copy, queries, self.formulas)
             for i in self.docs:
                 one, two = self.collection.vector(i), copy.vector(i)
-                assert (one is None and two is None) or one.tolist() == two.tolist()
+                assert (None if one is None else one.tolist()) == (None if two is None else two.tolist())
             for where in ({"n": {">=": 1}}, {"not": {"tag": "a"}}):
                 if set(copy.fields) >= {"n", "tag"}:
                     found = [

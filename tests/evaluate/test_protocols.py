@@ -116,7 +116,7 @@ def test_a_giveaway_is_found_and_its_absence_is_not_hidden(pictures: CaptionSet)
     assert report.comparisons()["tfidf"]["t2i_r@1"]["difference"] == 0.0
     summaries = compare_loo(pictures, ["words", "tfidf"], options=options)
     assert set(summaries) == {"r@10", "mrr"}
-    assert summaries["r@10"].reference in ("words", "tfidf")
+    assert summaries["r@10"].reference == "words", "equally good, and named first"
     assert len(summaries["mrr"].values["words"]) == 5
     assert summaries["mrr"].mean("words") == 1.0  # each picture's other captions name the same thing
 

@@ -68,6 +68,81 @@ def test_parts_sum_down_to_the_terms(seed: int, method: Method) -> None:
         assert [p.value for p in plain.parts] == found.shares[row].tolist()
 
 
+def population(raw: np.ndarray, docs: np.ndarray) -> np.ndarray:
+    """The scores a leg is normalised by: its 12 best of the 30 documents, and 0 for the 18 it does not list."""
+    best = np.sort(raw[docs])[::-1][:12]
+    return np.concatenate([best, np.zeros(30 - len(best))])
+
+
+def unit_and_zero(method: Method, scores: np.ndarray) -> tuple[float, float]:
+    """What a raw score is divided by and counted from."""
+    if isinstance(method, Linear) and method.normalise == "none":
+        return 1.0, 0.0
+    if isinstance(method, Linear) and method.normalise == "minmax":
+        return float(scores.max() - scores.min()), float(scores.min())
+    return float(np.sqrt(np.mean((scores - scores.mean()) ** 2))), float(scores.mean())
+
+
+@pytest.mark.parametrize("method", [Adaptive(), Linear({"words": 3.0}), Linear(normalise="minmax"), Linear({}, "none")])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_part_is_worked_out_by_hand(method: Method, seed: int) -> None:
+    """Weight x raw part / unit for each term, and weight x zero point / unit taken off: no rest to hide in."""
+    found, trees = fused(method, seed)
+    raw = {leg: np.array([trees[d][leg].value for d in range(30)]) for leg in ("words", "dense")}
+    matching = {"words": np.flatnonzero(raw["words"] > 0), "dense": np.arange(30)}
+    weight = {"words": 0.95**8, "dense": 0.5} if isinstance(method, Adaptive) else {"words": 1.0, "dense": 1.0}
+    if isinstance(method, Linear):
+        weight |= method.weights
+    for doc in found.docs.tolist():
+        tree = explain_fused(found, doc, trees[doc])
+        total = 0.0
+        for node, leg in zip(tree.parts, ("words", "dense"), strict=True):
+            unit, zero = unit_and_zero(method, population(raw[leg], matching[leg]))
+            factor = weight[leg] / unit
+            terms = trees[doc][leg].parts or (Explanation(trees[doc][leg].value, "score"),) * (leg == "dense")
+            shown = [part for part in node.parts if part.label in {t.label for t in terms}]
+            assert [part.label for part in shown] == [t.label for t in terms]
+            assert [part.value for part in shown] == pytest.approx([t.value * factor for t in terms], rel=1e-12)
+            if leg == "words":
+                assert [part.details for part in shown] == [{"tf": 1.0, "raw": t.value} for t in terms]
+            less = sum(part.value for part in node.parts if part.label.startswith("less what"))
+            assert less == pytest.approx(-zero * factor if terms else node.value, rel=1e-9, abs=1e-12)
+            rounding = sum(abs(part.value) for part in node.parts if part.label == "rounding")
+            assert rounding < 1e-12
+            assert len(node.parts) >= len(shown) + bool(zero and terms)
+            share = weight[leg] * (raw[leg][doc] - zero) / unit
+            assert node.value == pytest.approx(share, rel=1e-9, abs=1e-12)
+            total += share
+        assert tree.value == pytest.approx(total, rel=1e-9, abs=1e-12)
+
+
+def test_parts_of_parts_and_their_places_are_carried_along() -> None:
+    """A leg whose terms come apart again: every level is scaled by the same factor, and keeps what it shows."""
+    found, trees = fused(Linear(normalise="minmax"))
+    doc = int(found.docs[0])
+    deep = Explanation(3.0, "b", (Explanation(1.0, "c", evidence=({"start": 4},)), Explanation(2.0, "d")))
+    leg = Explanation(5.0, "words: BM25", (Explanation(2.0, "a"), deep))
+    node = explain_fused(found, doc, {**trees[doc], "words": leg}).parts[0]
+    numbers = found.populations[0]
+    factor = 1.0 / (numbers["high"] - numbers["low"])
+    assert [part.label for part in node.parts[:2]] == ["a", "b"]
+    assert [part.value for part in node.parts[:2]] == pytest.approx([2.0 * factor, 3.0 * factor], rel=1e-14)
+    below = node.parts[1].parts
+    assert [(part.label, part.evidence) for part in below] == [("c", ({"start": 4},)), ("d", ())]
+    assert [part.value for part in below] == pytest.approx([factor, 2.0 * factor], rel=1e-14)
+    assert [part.details["raw"] for part in below] == [1.0, 2.0]
+
+
+def test_ranks_have_no_parts() -> None:
+    """A share of 1 / (60 + rank) is not made of the terms' scores, so none are shown under it."""
+    found, trees = fused(RRF())
+    doc = int(found.docs[0])
+    tree = explain_fused(found, doc, trees[doc])
+    ranks = [int(found.ranks[0, i]) or 1_001 for i in range(2)]
+    assert [part.value for part in tree.parts] == pytest.approx([1 / (60 + r) for r in ranks], rel=1e-15)
+    assert [part.parts for part in tree.parts] == [(), ()]
+
+
 def test_a_leg_shows_raw_mean_deviation_and_weight() -> None:
     found, trees = fused(Adaptive())
     doc = int(found.docs[0])
@@ -78,7 +153,8 @@ def test_a_leg_shows_raw_mean_deviation_and_weight() -> None:
     assert d["rank"] == (int(found.ranks[0, 0]) or None) and d["N"] == 30
     term = node.parts[0]
     assert term.value == pytest.approx(term.details["raw"] * d["weight"] / d["deviation"])
-    assert node.parts[-1].value < 0 or node.parts[-1].label == "rounding"
+    less = next(part for part in node.parts if part.label == "less what its best documents score on average")
+    assert less.value == pytest.approx(-d["mean"] * d["weight"] / d["deviation"], rel=1e-12)
 
 
 def test_a_missing_vector_is_said_plainly() -> None:
@@ -95,7 +171,8 @@ def test_a_missing_vector_is_said_plainly() -> None:
 def test_reranked_scores() -> None:
     found, trees = fused(Adaptive())
     rng = np.random.default_rng(0)
-    refined = rerank_training_free(found.docs, found.scores, rng.random(5), rng.random(5), rng.random(5))
+    cross, text, context = rng.random((3, 5))
+    refined = rerank_training_free(found.docs, found.scores, cross, text, context)
     for doc in refined.docs.tolist():
         below = explain_fused(found, doc, trees[doc])
         tree = explain_reranked(refined, doc, below)
@@ -104,7 +181,17 @@ def test_reranked_scores() -> None:
         assert tree.value == refined.scores[row]
         assert tree.details["old_rank"] == refined.old_ranks[row]
         assert tree.details["old_score"] == below.value
-        assert (tree.parts == (below,)) == (row >= 5)
+        if row >= 5:
+            assert tree.parts == (below,)
+            continue
+        old = found.docs.tolist().index(doc)
+        signals = {"cross": cross[old], "text": text[old], "context": context[old]}
+        grown = {name: np.exp(value / 0.07) for name, value in signals.items()}
+        weights = {name: value / sum(grown.values()) for name, value in grown.items()}
+        assert [part.label for part in tree.parts] == ["cross", "text", "context"]
+        for part in tree.parts:
+            assert part.details == pytest.approx({"signal": signals[part.label], "weight": weights[part.label]})
+            assert part.value == pytest.approx(signals[part.label] * weights[part.label], rel=1e-12)
 
 
 def test_late_interaction_names_the_tokens() -> None:

@@ -40,6 +40,12 @@ def test_overlapping_and_touching_marks_are_merged() -> None:
     assert snippet.render("[", "]") == "in [東京都] [foo_bar]"
     (snippet,) = highlight("abcdef", [Token("x", 0, 2), Token("y", 2, 4), Token("z", 1, 3)])
     assert snippet.marks == ((0, 4),)
+    (snippet,) = highlight("abcdef", [Token("x", 0, 2), Token("y", 2, 4)])
+    assert snippet.marks == ((0, 4),), "touching"
+    (snippet,) = highlight("abcdef", [Token("x", 0, 2), Token("y", 3, 4)])
+    assert snippet.marks == ((0, 2), (3, 4)), "a letter between"
+    (snippet,) = highlight("abcdef", [Token("x", 0, 5), Token("y", 1, 2), Token("z", 5, 6)])
+    assert snippet.marks == ((0, 6),), "one inside another"
 
 
 def test_the_best_passage_is_chosen() -> None:

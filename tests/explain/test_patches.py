@@ -71,11 +71,14 @@ def test_two_groups_in_one_cell_are_both_seen_and_the_original_is_kept() -> None
 
 def test_a_patch_is_cut_out_with_its_neighbourhood_and_enlarged() -> None:
     part = patches.crop_patch(grey(), (4, 4), (1, 1), colour=RED)
-    assert min(part.size) >= patches.CROP_SIDE
-    assert part.width / part.height == pytest.approx(90 / 60, rel=0.05)
-    assert reds(part).any() or (np.asarray(part)[..., 0] > 200).any()
+    assert part.size == (288, 192)
+    seen = np.asarray(part).astype(int)  # enlarged with soft edges: 90 x 60 pixels become 288 x 192
+    marked = (seen[..., 0] > 160) & (seen[..., 1] < 96)
+    rows, columns = np.flatnonzero(marked.any(axis=1)), np.flatnonzero(marked.any(axis=0))
+    assert (rows[0], rows[-1]) == (63, 128) and (columns[0], columns[-1]) == (95, 192), "the middle ninth"
+    assert not marked[72:120, 104:184].any(), "a frame, not a filled cell"
     corner = patches.crop_patch(grey(), (4, 4), (0, 0))
-    assert corner.width / corner.height == pytest.approx(60 / 40, rel=0.05)
+    assert corner.size == (288, 192)
     assert not reds(patches.crop_patch(grey(), (4, 4), (1, 1), around=0, colour=RED)).any()
 
 

@@ -93,6 +93,23 @@ def test_proved_hits_are_those_of_a_search_over_everything(seed: int, n: int, me
     assert some.docs[: some.proved].tolist() == every.docs[: some.proved].tolist()
 
 
+def test_how_many_are_proved_by_hand() -> None:
+    """Whoever is in neither list scores at most 4 and 2, the lists' ends: with weights 1 and 3 that is 10. So 10.5 is
+    proved; 10 is not, for a document outside may have the same and come first."""
+    found = gather(
+        lists(("a", [4, 5], [6.0, 4.0], 90), ("b", [6, 7], [2.5, 2.0], 90)),
+        lambda i, d: np.array([[0.0] * 6 + [3.0, 3.9], [0.0] * 4 + [1.5, 2.0, 0.0, 0.0]])[i][d],
+    )
+    fused = Linear({"a": 1.0, "b": 3.0}, "none").fuse(found)
+    assert fused.docs.tolist() == [4, 6, 5, 7] and fused.scores.tolist() == [10.5, 10.5, 10.0, 9.9]
+    assert fused.proved == 2
+    assert fused.top(1).proved == 1
+    whole = gather(
+        lists(("a", [4, 5], [6.0, 4.0], 2), ("b", [5, 4], [2.5, 2.0], 2)), lambda i, d: np.zeros(len(d))
+    )  # both lists hold every document there is: outside, a leg has its lowest score at best
+    assert Linear({}, "none").fuse(whole).proved == 2
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.permutations([0, 1, 2]))
 def test_the_order_of_legs_changes_no_ranking(seed: int, order: Sequence[int]) -> None:

@@ -295,6 +295,20 @@ def test_random_forgeries_never_crash(section: Any, data: st.DataObject) -> None
             continue
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_document_right_behind_the_last_is_an_error(compiled: bool) -> None:
+    """The first number that no array has room for, as a term's only document and at the end of a longer list."""
+    batch = LegBatch(
+        np.array([0, 1, 2, 4]), np.array([3, 8]), np.array([0, 0, 0, 1], np.int32), np.full(4, 1, np.uint32)
+    )
+    good = written(batch, SPECS["count"])
+    docs = good.all_postings(compiled)[1].tolist()
+    assert docs == [0, 1, 2, 2] and good.file.array("block_first").tolist() == [0, 2]
+    for block, first in ((0, 1), (1, 3)):  # 1, 2, 3 and 3, where there are documents 0 to 2
+        with pytest.raises(IndexCorrupt, match="out of order or out of range"):
+            rewritten(good, {"block_first": poke(block, first)}).all_postings(compiled)
+
+
 def test_documents_out_of_range() -> None:
     reader = written(random_leg(5, 30, 20, 4), SPECS["fixed"])
     for bad in (-1, 30, 10**9):

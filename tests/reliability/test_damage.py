@@ -52,7 +52,7 @@ def verdict(files: dict[str, bytes], changed: dict[str, bytes | None]) -> str:
     try:
         n, content = read_commit(directory)
     except IndexCorrupt as e:
-        assert e.file in files or e.file.startswith("s0"), e
+        assert e.file in files, e
         assert e.file in str(e)
         outcome = "error"
     except FormatTooNew:
@@ -176,8 +176,9 @@ def test_a_damaged_newest_commit_names_the_way_back(sound: dict[str, bytes]) -> 
         store = Store(directory)
         store.commit(AT + 100)
         store.close()
-        assert store.writer.generation > last or damage is None
-        assert damage is None or directory.read(aside[0], 10**6) == damage
+        if damage is not None:  # a number that was seen is not used again, and what stood there is kept
+            assert store.writer.generation == last + 1
+            assert directory.read(aside[0], 10**6) == damage
         assert read_commit(directory) == (AT + 100, HISTORY.content(AT - 1))
 
 

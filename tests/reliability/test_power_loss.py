@@ -78,6 +78,32 @@ def test_one_power_loss_after_another(report: Report) -> None:
     report(f"{losses} power losses in a row: {at} commits made, none lost")
 
 
+@pytest.mark.parametrize("start", [start for start in STARTS if start is not None])
+def test_killed_at_each_operation_then_the_power_goes(start: int, report: Report) -> None:
+    """A kill leaves what it wrote to be seen, synced or not. Whoever opens the collection builds on what it sees, and a
+    commit that has nothing to add says that it is safe: then no power loss may take it away."""
+    rng = random.Random(start)
+    target = next_of(start)
+    unsynced, n = 0, 0
+    while True:
+        n += 1
+        inner = MemoryDirectory(files_at(start))
+        try:
+            one_commit(Store(FaultyDirectory(inner, stop_at(n))), target)
+            break
+        except PowerLoss:
+            inner.locked = False  # the system lets go of a dead process's lock
+        unsynced += inner.durable.keys() != inner.files.keys()
+        with Store(inner).writer as again:
+            seen = int(again.user.get("n", 0))
+            again.commit()
+            assert seen in (start, target)
+            for _ in range(DISKS):
+                assert_is(inner.after_power_loss(rng), seen)
+    assert unsynced > 3, "most points leave names that only the next writer's sync makes safe"
+    report(f"killed at {n} points of the commit after {start}, opened, committed, power lost: what was seen was there")
+
+
 class ForgetsNames(MemoryDirectory):
     """A disk on which syncing the folder does nothing."""
 

@@ -93,6 +93,29 @@ def test_no_score_leaves_its_bounds(metric: str) -> None:
     assert np.all(np.linalg.norm(near, axis=1) <= codes.size)
 
 
+def test_the_rounding_of_the_query_is_part_of_the_bounds() -> None:
+    """Rows of whole numbers lose nothing in 8 bits: all that lies between bound and score is the query's rounding."""
+    rng = np.random.default_rng(4)
+    rows = rng.integers(-126, 127, (2_000, 48)).astype(np.float32)
+    rows[:, 0] = 127.0
+    searcher = DenseSearcher.from_array(rows, metric="dot")
+    query = searcher.prepare(rng.standard_normal(48))
+    high, floor = searcher._scan(query, np.ones(2_000, np.bool_), 10)
+    exact = searcher.score(query, np.arange(2_000))
+    assert np.all(high >= exact)
+    assert np.sort(exact)[-10] >= floor
+
+
+def test_a_query_between_two_steps_finds_the_better_document() -> None:
+    """Both components round to the same step; the better one stands behind more rows than are scored at first."""
+    rows = np.array([[0.0, 0.0, 127.0]] * 70 + [[0.0, 127.0, 0.0]], np.float32)
+    step = 1.0 / 32_767.0
+    query = np.array([1.0, 10_000.4 * step, 10_000.2 * step])
+    docs, scores = DenseSearcher.from_array(rows, metric="dot").search(query, 1)
+    assert docs.tolist() == [70]
+    assert scores.tolist() == [127.0 * query[1]]
+
+
 def test_identical_documents_all_get_rescored_and_stay_in_order() -> None:
     rows = np.tile(np.array([[0.3, -0.2, 0.9]], np.float32), (300, 1))
     found = DenseSearcher.from_array(rows).find(np.array([1.0, 2.0, 3.0]), 5)

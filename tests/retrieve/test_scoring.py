@@ -64,6 +64,20 @@ def test_variants(variant: Any, idf: Any, tf_part: Any) -> None:
             assert found.score(terms, [doc])[0] == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.parametrize("delta", [0.0, 0.2, 3.0])
+def test_delta_is_the_users(delta: float) -> None:
+    """Lv & Zhai 2011: bm25+ adds delta to every term's part, bm25l to the length-normalised frequency."""
+    k1, b = 1.2, 0.5
+    plus, less = (index(BM25(k1=k1, b=b, variant=v, delta=delta)) for v in ("bm25+", "bm25l"))  # type: ignore[arg-type]
+    for doc, row in enumerate(ROWS):
+        tf, norm = row.get(0, 0.0), 1 - b + b * sum(row.values()) / 3.0
+        saturated = (k1 + 1) * tf / (tf + k1 * norm) + delta
+        c = tf / norm + delta
+        lifted = (k1 + 1) * c / (k1 + c)
+        expected = [math.log(5 / 3) * saturated, math.log(5 / 3.5) * lifted] if tf else [0.0, 0.0]
+        assert [plus.score([0], [doc])[0], less.score([0], [doc])[0]] == pytest.approx(expected, rel=1e-14)
+
+
 def test_k1_of_zero_counts_presence_only() -> None:
     idf = math.log(1 + 1.5 / 3.5)
     assert index(BM25(k1=0.0)).score([0], [0, 1, 2, 3]) == pytest.approx([idf, idf, 0, idf], rel=1e-15)

@@ -12,7 +12,7 @@ from zipfian.errors import InvalidInput
 from zipfian.types import Terms
 from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="NO TRAINING TESTS: pip install 'zipfian[train]'")
 
 from zipfian.train.align import AlignResult, CaptionedImages, train_heads  # noqa: E402
 from zipfian.train.align_export import save_alignment  # noqa: E402

@@ -39,7 +39,7 @@ def planted(rows: int, seed: int) -> np.ndarray:
 @pytest.fixture(scope="module")
 def trained() -> Any:
     if not HAS_TORCH:
-        pytest.skip("LEFT OUT: torch is not installed (extra 'train')")
+        pytest.skip("NO TRAINING TESTS: torch is not installed: pip install 'zipfian[train]'")
     import torch
 
     from zipfian.train.sae import train_sae

@@ -83,6 +83,22 @@ def test_whole_numbers_are_exact_and_ties_go_to_lower_terms(n_terms: int, dim: i
     assert np.array_equal(values, expected.astype(np.float32))
 
 
+def test_rows_that_rounding_would_put_in_another_order() -> None:
+    """Stored as float32, rows are rounded for the screening: there the second term has 10 / 127 in a hundred places
+    where it is 10.49 / 127, and the first 10.5 / 127 where it is 10.3 / 127. The second is the stronger one."""
+    rows = np.zeros((2, 101), np.float32)
+    rows[0, 0], rows[0, 1:] = 1.05, 10.3 / 127
+    rows[1, 0], rows[1, 1:] = 1.0, 10.49 / 127
+    rounded, step = quantise(rows)
+    assert (rounded[:, 1] * step).tolist() == pytest.approx([10.5 / 127, 10 / 127], rel=1e-6)
+    weights = SaeWeights(rows, np.zeros(2, np.float32), np.zeros(101, np.float32), 1.0, 1)
+    token = np.ones((1, 101), np.float32)
+    token[0, 0] = 0.0
+    found, values = Projection(weights).strongest(token, 1)
+    assert found.tolist() == [[1]]
+    assert values[0, 0] == pytest.approx(1049 / 127, rel=1e-6)
+
+
 def test_without_onnxruntime_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     weights, vectors = weights_of(700, 30), tokens(40, 30)
     with_it = Projection(weights).strongest(vectors, 8)

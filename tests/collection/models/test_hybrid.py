@@ -82,7 +82,16 @@ class TestHybrid:
         assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
         for hit in found:
             assert hit.score == notes.score("dense", "light puppy", [hit.id])[0] == hit.legs["dense"].share
-            assert hit.first_rank >= 1
+            assert sum(seen.share for seen in hit.legs.values()) == hit.score
+        assert sorted(hit.first_rank for hit in found) == [1, 2, 3]
+
+    def test_a_repeated_query_with_another_filter_is_another_query(self, notes: zf.Collection) -> None:
+        notes.upsert({"id": i, "text": t, "metadata": {"n": n}} for n, (i, t) in enumerate(sorted(TEXTS.items())))
+        notes.commit()
+        for n, doc_id in enumerate(sorted(TEXTS)):
+            assert [h.id for h in notes.search("puppy light red", k=5, where={"n": n})] == [doc_id]
+        assert {h.id for h in notes.search("puppy light red", k=5)} == set(TEXTS)
+        assert notes.search("puppy light red", k=5, where={"n": 0}).settings["repeated"]
 
     def test_a_repeated_query_costs_no_encoder(self, notes: zf.Collection, text: ToyText) -> None:
         once = notes.search("puppy in the sun", k=2)

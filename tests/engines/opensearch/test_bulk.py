@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from zipfian.errors import DocumentsRejected, EngineRefused, EngineUnavailable, 
 class FakeClient:
     """Answers bulk requests from a script: statuses by id, or an exception for a whole request."""
 
-    def __init__(self, script: list[Any] | None = None) -> None:
+    def __init__(self, script: list[Any] | None = None, takes: float = 0.0) -> None:
         self.script = script or []
+        self.takes = takes
         self.requests: list[list[str]] = []
         self.stored: dict[str, int] = {}
         self.busy = 0
@@ -36,6 +38,7 @@ class FakeClient:
             self.most_busy = max(self.most_busy, self.busy)
             step = self.script.pop(0) if self.script else {}
         try:
+            time.sleep(self.takes)
             if isinstance(step, Exception):
                 raise step
             return {"items": [{"create": {"_id": i, "status": step.get(i, 201), "error": {"type": "t"}}} for i in ids]}
@@ -118,13 +121,13 @@ def test_patience_ends() -> None:
 
 
 def test_requests_under_way_are_bounded_and_never_share_an_id() -> None:
-    client = FakeClient()
+    client = FakeClient(takes=0.01)  # long enough that requests do meet where nothing holds them back
     same = [operation("same", "index", i) for i in range(20)]
     run(client, same, documents=1, requests=4)
-    assert client.most_busy == 1
-    client = FakeClient()
+    assert client.most_busy == 1 and len(client.requests) == 20
+    client = FakeClient(takes=0.01)
     run(client, [operation(str(i)) for i in range(60)], documents=1, requests=3)
-    assert client.most_busy <= 3 and len(client.requests) == 60
+    assert client.most_busy == 3 and len(client.requests) == 60
 
 
 @pytest.mark.parametrize("wrong", [{"documents": 0}, {"bytes": -1}, {"patience": "x"}, {"requests": True}])

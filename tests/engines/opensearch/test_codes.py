@@ -15,16 +15,17 @@ from zipfian.retrieve.scoring import Dot, TfIdf
 from zipfian.vocabulary import Pruning
 
 OLD, NEW, ELASTIC = Server("opensearch", "2.19.1"), Server("opensearch", "3.8.0"), Server("elasticsearch", "8.1.0")
+FIRST_NEW = Server("opensearch", "3.0.0")
 ANCIENT = Server("opensearch", "2.9.0")
 
 
 def server_score(server: Server, k1: float, b: float, tf: float, boost: float, idf: float, share: float) -> float:
     """What a server computes for one term, as its documentation has it."""
-    factor = k1 + 1.0 if server.bm25_factor else 1.0
+    factor = k1 + 1.0 if server.version.startswith("2.") else 1.0  # dropped with Lucene 10, in OpenSearch 3
     return boost * idf * factor * tf / (tf + k1 * (1 - b + b * share))
 
 
-@pytest.mark.parametrize("server", [OLD, NEW])
+@pytest.mark.parametrize("server", [OLD, FIRST_NEW, NEW])
 @pytest.mark.parametrize("variant", ["zipfian", "lucene"])
 @pytest.mark.parametrize("phi", ["identity", "sqrt"])
 def test_scores_come_out_equal(server: Server, variant: str, phi: str) -> None:
@@ -42,6 +43,18 @@ def test_scores_come_out_equal(server: Server, variant: str, phi: str) -> None:
     top = 2.7 if variant == "zipfian" else 1.0
     expected = f(2.25) * idf * top * f(4.0) / (f(4.0) + 1.7 * (1 - 0.6 + 0.6 * share))
     assert got == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("phi", ["identity", "sqrt"])
+@pytest.mark.parametrize("tf", ["count", "fixed"])
+def test_dot_products_come_out_equal(phi: str, tf: str) -> None:
+    """The script returns boost x frequency; steps to a weight of 1 must be out of it again."""
+    leg = Leg.terms(10, tf=tf, scoring=Dot(phi=phi))  # type: ignore[arg-type]
+    code = LegCode.choose("x", leg, OLD)
+    similarity = code.similarity(leg)
+    assert similarity is not None and similarity["script"]["source"] == "return query.boost * doc.freq;"
+    got = code.boosts(leg, np.array([2.25]), OLD)[0] * code.frequencies(leg, np.array([4.0]))[0]
+    assert got == pytest.approx({"identity": 9.0, "sqrt": 3.0}[phi], rel=1e-12)
 
 
 def test_storage_follows_the_server_and_the_leg() -> None:

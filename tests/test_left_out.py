@@ -1,0 +1,73 @@
+"""A suite that must run and does not is a failure, and `.ci/run` says which ones must."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+TESTS = {
+    "tests/there/test_a.py": "def test_a(): pass\ndef test_b(): pass\n",
+    "tests/engine/test_a.py": "import pytest\ndef test_a(): pytest.skip('NO ENGINE TESTS: install it')\n",
+    "tests/engine/test_b.py": "import pytest\npytest.importorskip('no_such', reason='NO CLIENT: pip install it')\n",
+    "tests/half/test_a.py": "import pytest\ndef test_a(): pytest.skip('no graphics card here')\ndef test_b(): pass\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in TESTS.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests" / "conftest.py")
+    return tmp_path
+
+
+def run(folder: Path, must: str, *arguments: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", f"--rootdir={folder}", *arguments]
+    environment = {**os.environ, "ZIPFIAN_MUST": must}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def test_by_default_what_is_left_out_is_said_and_counted(folder: Path) -> None:
+    code, out = run(folder, "")
+    assert code == 0
+    assert "tests/engine/test_a.py: 1 test: NO ENGINE TESTS: install it" in out
+    assert "tests/engine/test_b.py: 1 test: NO CLIENT: pip install it" in out
+    assert "ERROR" not in out
+
+
+def test_a_required_suite_fails_the_run_and_says_what_to_install(folder: Path) -> None:
+    code, out = run(folder, "tests/there tests/engine")
+    assert code == 1
+    wanted = "tests/engine must run, and was left out: NO CLIENT: pip install it; NO ENGINE TESTS: install it"
+    assert f"ERROR: {wanted}" in out
+    assert "tests/there must run" not in out
+
+
+def test_a_suite_that_ran_may_skip_what_this_machine_does_not_have(folder: Path) -> None:
+    assert run(folder, "tests/there tests/half")[0] == 0
+
+
+@pytest.mark.parametrize("arguments", [["--ignore=tests/there"], ["-k", "nothing_has_this_name or test_a.py and half"]])
+def test_a_required_suite_nobody_collected(folder: Path, arguments: list[str]) -> None:
+    code, out = run(folder, "tests/there", *arguments)
+    assert code != 0
+    assert "tests/there must run, and was left out: none of its tests ran" in out
+
+
+def test_a_name_that_only_begins_alike_is_another_suite(folder: Path) -> None:
+    assert run(folder, "tests/the")[0] == 1
+
+
+def test_the_program_of_the_ci_insists() -> None:
+    if not (ROOT / ".ci" / "run").exists():
+        pytest.skip("the CI's program is not part of this package")
+    assert (ROOT / ".ci" / "run").read_text().endswith("exec make test WITH_HUB=must WITH_CLUSTER=must\n")
