@@ -48,8 +48,8 @@ def add_question(parser: argparse.ArgumentParser) -> None:
         "--query",
         dest="query_mode",
         choices=("encoder", "table"),
-        help="how a text becomes latent terms: by the encoder, or by a table in microseconds; with the table no network "
-        "runs, and legs that need one are left out",
+        help="how a text becomes latent terms: by the encoder, or by a table in microseconds; with the table no "
+        "network runs, and legs that need one are left out",
     )
 
 

@@ -115,7 +115,7 @@ def make_plan(settings: Settings, question: Question, *, ann: str | None = None,
 def _without_networks(plan: Plan, settings: Settings) -> Plan:
     """The same plan for a caller who wants no network to read the text: fused legs that need one stay out.
 
-    Where the plan cannot be carried out without such a leg, that is an error: an answer of another method would be worse.
+    Where the plan cannot be carried out without such a leg, that is an error: no other method answers for it.
     """
     needing = tuple(name for name in plan.legs if settings.leg(name).reads_text_by_network)
     rest = tuple(name for name in plan.legs if name not in needing)
