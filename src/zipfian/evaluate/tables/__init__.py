@@ -11,6 +11,7 @@ from zipfian.evaluate.tables import (
     adaptive_k,
     bm25v,
     bm25v_cost,
+    fusion,
     hybridvl,
     hybridvl_index,
     hybridvl_sweeps,
@@ -19,11 +20,9 @@ from zipfian.evaluate.tables import (
 )
 from zipfian.evaluate.tables.base import Context, Made, Table
 
-TABLES: dict[str, Table] = {
-    table.name: table
-    for part in (bm25v, bm25v_cost, latentterms, hybridvl, hybridvl_sweeps, hybridvl_index, adaptive_k, surrogate)
-    for table in part.TABLES
-}
+_PARTS = (bm25v, bm25v_cost, latentterms, hybridvl, hybridvl_sweeps, hybridvl_index, adaptive_k, surrogate, fusion)
+
+TABLES: dict[str, Table] = {table.name: table for part in _PARTS for table in part.TABLES}
 
 
 def run_table(name: str, data: Mapping[str, Path], out: Path | None = None, work: Path | None = None) -> Made:
