@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.evaluate.conftest import write_beir
+from tests.evaluate.conftest import DOCS, write_beir
+from tests.toys import ToyText, toy_vocabulary
+from zipfian import Leg
+from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.results import Report
 from zipfian.evaluate.runner import MethodResult
@@ -81,6 +85,7 @@ def test_seeds_are_spread_around_their_mean(folders: dict[str, Path], monkeypatc
         return {m: result(m, [LEVEL[m] + shift[name] + far]) for m in fusion.SEEDED}
 
     monkeypatch.setattr(fusion, "_measured", measured)
+    monkeypatch.setattr(fusion, "_encoded", lambda dataset, makers: None)
     made = run_table("seeds", {**folders, "sae-1": Path("one"), "sae-2": Path("two")})
     row = next(r for r in made.rows if r["dataset"] == "other" and r["method"] == "hybrid")
     assert (row["shipped"], row["seed 1"], row["seed 2"]) == pytest.approx((0.56, 0.58, 0.52))
@@ -89,3 +94,26 @@ def test_seeds_are_spread_around_their_mean(folders: dict[str, Path], monkeypatc
     assert mean["seed 1"] == pytest.approx(0.52)
     with pytest.raises(InvalidInput, match="needs sae-1: give --data"):
         run_table("seeds", folders)
+
+
+def test_one_pass_serves_all_seeds(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = ToyText()
+    toys = {"text-16k": toy_vocabulary(tmp_path / "a"), "b": toy_vocabulary(tmp_path / "b", k=3)}
+    legs = SimpleNamespace(
+        words=Leg.words,
+        latent=lambda vocabulary: Leg.latent(toys[str(vocabulary)], encoder=encoder),
+        dense=lambda source: Leg.dense(encoder=encoder) if source == "text" else None,
+    )
+
+    class OwnCache(EncodingCache):
+        def __init__(self) -> None:
+            super().__init__(tmp_path / "encodings")
+
+    monkeypatch.setattr("zipfian.collection.facade.EncodingCache", OwnCache)
+    monkeypatch.setattr(fusion, "Leg", legs)
+    made = run_table("seeds", {"other": folders["other"], "sae-1": Path("b")})
+    assert {row["method"]: row["least"] <= row["mean"] <= row["most"] for row in made.rows} == dict.fromkeys(
+        fusion.SEEDED, True
+    )
+    documents = [text for text in encoder.seen if text in DOCS.values()]
+    assert len(documents) == len(DOCS)  # and not once more for every vocabulary
