@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -83,6 +84,12 @@ def cells(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield from ((row, name, cell) for name, cell in zip(names, found, strict=True))
 
 
+def of_cell(table: Mapping[str, Any], row: str, column: str) -> float:
+    found = find(load(table["file"].format(column=column)), table["at"].format(row=row, column=column))
+    assert isinstance(found, int | float), f"{table['header']!r}: nothing stored for {row!r}, {column!r}"
+    return float(found)
+
+
 def split(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
@@ -109,7 +116,7 @@ def test_every_cell_of_a_table_is_a_stored_result(table: Mapping[str, Any]) -> N
         keys = [(r, c) for r in listed(table["rows"][row]) for c in listed(table["columns"][column])]
         assert len(shown) == len(keys), f"{row!r}, {column!r}: {cell} has another number of figures than its claim"
         for figure, (r, c) in zip(shown, keys, strict=True):
-            stored = find(load(table["file"]), table["at"].format(row=r, column=c))
+            stored = fmean(of_cell(table, r, part) for part in c.split("+"))
             scale = table.get("scale", {}).get(column, 1.0)
             assert agrees(figure, stored, scale), f"{row!r}, {column!r}: {figure}, but the file has {stored * scale}"
             seen += 1
