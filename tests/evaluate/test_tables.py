@@ -153,7 +153,7 @@ def test_results_page(tmp_path: Path) -> None:
     (results / "speed" / "benchmarks.json").write_text('{"speed": []}')  # of another page
     assert build(results, tmp_path / "here.md") == 3
     text = (tmp_path / "here.md").read_text()
-    assert "The first part is written by hand (`results/about.md`)." in text and "Said by somebody." in text
+    assert "The first part is written by hand\n(`results/about.md`)." in text and "Said by somebody." in text
     assert "--methods words,latent --baseline latent --half odd`" in text
     assert "Told by others; no rankings were kept." in text and text.count("`zipfian eval table seed9-x") == 1
 
