@@ -16,8 +16,8 @@ INTRO = """# Results
 
 Put together by `zipfian eval report`: edit `{folder}/`, not this page. {said}
 Every section that ends with a command is made from one JSON file of `{folder}/`, and the command makes it again.
-Figures of the papers stand beside ours only where the dataset is the same; where encoder, pictures or collection differ,
-the section says so, and a lower figure of ours stays as it is.
+Figures of the papers stand beside ours only where the dataset is the same; where encoder, pictures or collection
+differ, the section says so, and a lower figure of ours stays as it is.
 """
 
 SAID = "The first part is written by hand\n(`{folder}/about.md`)."
