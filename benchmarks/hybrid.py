@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import zipfian as zf
+from benchmarks import machine
 from zipfian.collection.hybrid import Run
 from zipfian.collection.legquery import leg_query
 from zipfian.collection.plan import Plan
@@ -156,7 +157,15 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--text", type=Path, help="paragraphs, one per line, xz")
-    print(json.dumps(measure(parser.parse_args()), indent=1))
+    parser.add_argument(
+        "--json", type=Path, help="also write the numbers to this file, such as results/speed/hybrid.json"
+    )
+    options = parser.parse_args()
+    found = json.dumps({"machine": machine.describe(), **measure(options)}, indent=1)
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(found + "\n", encoding="utf-8")
+    print(found)
 
 
 if __name__ == "__main__":

@@ -121,7 +121,8 @@ def row(
     return {
         "data": dataset.name, "leg": name, "scoring": leg.scoring.to_json(), "documents": dataset.n_docs,
         "queries": len(ids), "overlap": report.overlap, "same_order": report.same_order,
-        "rank_correlation": report.rank_correlation, "measure": measure, "folder": values[0], "cluster": values[1],
+        "rank_agreement": report.rank_agreement, "shared": report.shared, "rank_correlation": report.rank_correlation,
+        "measure": measure, "folder": values[0], "cluster": values[1],
         "score_error_mean": report.score_error_mean, "score_error_max": report.score_error_max,
         "frequency_error": loss, "copied_s": copied, **causes(own, name, leg, answers[:EXPLAINED]),
     }  # fmt: skip

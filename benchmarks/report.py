@@ -20,24 +20,30 @@ def fastest_peer(record: Mapping[str, Any], k: int, what: str) -> tuple[str, flo
     return (min(found)[1], min(found)[0]) if found else None
 
 
+def ratios(records: Sequence[Mapping[str, Any]], ks: Sequence[int] = (10, 200)) -> dict[str, dict[str, Any]]:
+    """Workload -> `k10 p50` and the like -> zipfian's time divided by the fastest peer's, and which peer that is."""
+    out: dict[str, dict[str, Any]] = {}
+    for record in records:
+        own, row = record["engines"].get("zipfian"), out.setdefault(record["workload"], {})
+        for k, what in ((k, what) for k in ks for what in ("p50", "p95")):
+            peer = fastest_peer(record, k, what)
+            if own is not None and peer is not None:
+                row[f"k{k} {what}"] = {"ratio": own[f"k{k}"][what] / peer[1], "peer": peer[0]}
+    return out
+
+
 def _ratios(records: Sequence[Mapping[str, Any]], ks: Sequence[int]) -> str:
     columns = [(k, what) for k in ks for what in ("p50", "p95")]
     lines = [
-        "zipfian's time divided by that of the fastest peer (below 1: zipfian is faster). Every engine here finds the",
-        "best documents of the formula it uses; recall below says how close that is to plain BM25 in float64.\n",
+        "zipfian's time divided by that of the fastest peer of this run (below 1: zipfian is faster). Every engine",
+        "here finds the best documents of the formula it uses; recall says how close that is to BM25 in float64.\n",
         "| workload | " + " | ".join(f"k={k} {what}" for k, what in columns) + " |",
         "|---" * (len(columns) + 1) + "|",
     ]
-    for record in records:
-        own = record["engines"].get("zipfian")
-        cells = []
-        for k, what in columns:
-            peer = fastest_peer(record, k, what)
-            if own is None or peer is None:
-                cells.append("-")
-            else:
-                cells.append(f"**{own[f'k{k}'][what] / peer[1]:.2f}** of {peer[0]}")
-        lines.append(f"| {record['workload']} | " + " | ".join(cells) + " |")
+    for workload, found in ratios(records, ks).items():
+        row = [found.get(f"k{k} {what}") for k, what in columns]
+        cells = ["-" if cell is None else f"**{cell['ratio']:.2f}** of {cell['peer']}" for cell in row]
+        lines.append(f"| {workload} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -57,7 +63,8 @@ def _times(record: Mapping[str, Any], ks: Sequence[int]) -> str:
         size = f"{e['index_bytes'] / 1e6:.0f}"
         lines.append(f"| {title} | " + " | ".join(cells) + f" | {e['build_s']:.1f} | {size} | {e['scores']} |")
     lines += [f"\nLeft out: {name} ({why})." for name, why in record["left_out"].items()]
-    units = [e[f"k{k}"]["unit_ms"] for _, e in engines for k in ks]
+    known = (e[f"k{k}"].get("unit_ms") for _, e in engines for k in ks)
+    units = [unit for unit in known if unit is not None] or record.get("calibration_ms", [])
     if units:
         lines.append(f"\nCalibration task: {min(units):.1f} to {max(units):.1f} ms.")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Every frozen encoder hides a Zipfian vocabulary. zipfian finds it, indexes it with BM25, and shows why."""
+"""A frozen encoder hides a Zipfian vocabulary. zipfian finds it, indexes it with BM25, and shows why."""
 
 from zipfian._version import __version__
 from zipfian.collection import Collection, Hit, Leg, Results

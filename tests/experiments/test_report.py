@@ -27,11 +27,23 @@ def test_results_page(tmp_path: Path) -> None:
     text = (tmp_path / "docs" / "results.md").read_text()
     assert "## A table" in text and "![seed9-x](../results/seed9-x.svg)" in text
     assert "## scifact, odd half of the queries" in text and "| latent | 0.7200+ |" in text
-    assert "`zipfian eval text` (c, 2 cores" in text and "Out of scope" in text
+    assert "`zipfian eval text DATA --methods words,latent --half odd` (c, 2 cores" in text and "Out of scope" in text
+    assert "by hand" not in text
     build(results, tmp_path / "docs" / "again.md")
     assert (tmp_path / "docs" / "again.md").read_text() == text
     build(results, tmp_path / "here.md")
     assert "![seed9-x](results/seed9-x.svg) ([PNG](results/seed9-x.png))" in (tmp_path / "here.md").read_text()
+    (results / "about.md").write_text("Said by somebody.\n")
+    (results / "text" / "report.json").write_text(json.dumps(comparison | {"reference": "latent"}))
+    told = json.loads((results / "seed9-x.json").read_text()) | {"reported": "Told by others; no rankings were kept."}
+    (results / "told.json").write_text(json.dumps(told))
+    (results / "speed").mkdir()
+    (results / "speed" / "benchmarks.json").write_text('{"speed": []}')  # of another page
+    assert build(results, tmp_path / "here.md") == 3
+    text = (tmp_path / "here.md").read_text()
+    assert "The first part is written by hand\n(`results/about.md`)." in text and "Said by somebody." in text
+    assert "--methods words,latent --baseline latent --half odd`" in text
+    assert "Told by others; no rankings were kept." in text and text.count("`python -m experiments seed9-x") == 1
 
 
 def test_the_page_shows_what_matters_of_wide_results(tmp_path: Path) -> None:
@@ -62,7 +74,7 @@ def test_the_page_shows_what_matters_of_wide_results(tmp_path: Path) -> None:
     assert "| direction | method | r@1 | map | latency_ms |\n| --- | --- | ---: |" in text
     assert "| text to picture | words | 0.2500-- |  |  |" in text and "| picture to text | words" not in text
     assert "in [the JSON file](../results/both/report.json): r@20, s_db" in text
-    assert "`zipfian eval captions --protocol val-only --no-gallery-captions`" in text
+    assert "`zipfian eval captions --protocol val-only --no-gallery-captions DATA --methods aligned,words`" in text
     assert "## f: FAIR-LOO" in text and "| hybrid | 0.9000 ± 0.0100 | .0400 | 1.50 |" in text
     assert "paired t-test over the runs" in text
     assert text.index("## f: FAIR-LOO") < text.index("## A table")

@@ -21,7 +21,7 @@ def test_every_published_table_has_a_command() -> None:
         "bm25v-table2 bm25v-table3 bm25v-ablation bm25v-bm25-dot bm25v-table4 bm25v-latency bm25v-figure1"
         " latentterms-table1 latentterms-table2 latentterms-table5 latentterms-table6 latentterms-table7"
         " hybridvl-figure2 hybridvl-figure3 hybridvl-figure4 hybridvl-figure5 hybridvl-figure6 hybridvl-table2"
-        " hybridvl-table3 hybridvl-sweeps hybridvl-figure8 adaptive-k surrogate-figure1"
+        " hybridvl-table3 hybridvl-sweeps hybridvl-figure8 adaptive-k surrogate-figure1 fusion seeds"
     )
     assert set(wanted.split()) == set(TABLES)
     assert all(name == table.name and table.summary and table.data for name, table in TABLES.items())

@@ -50,7 +50,8 @@ def add_question(parser: argparse.ArgumentParser) -> None:
         "--query",
         dest="query_mode",
         choices=("encoder", "table"),
-        help="how a text becomes latent terms: by the encoder, or by a table in microseconds without it",
+        help="how a text becomes latent terms: by the encoder, or by a table in microseconds; with the table no "
+        "network runs, and legs that need one are left out",
     )
 
 

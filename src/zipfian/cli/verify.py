@@ -49,7 +49,11 @@ def run(args: argparse.Namespace) -> int:
         rows = [
             (f"overlap of the top {report.k}", f"{report.overlap:.4f}"),
             ("queries with the same list", f"{report.same_order:.4f}"),
-            ("rank correlation", f"{report.rank_correlation:.4f}"),
+            ("agreement of the order, missing documents counted", f"{report.rank_agreement:.4f}"),
+            (
+                f"rank correlation of the {report.shared:.1f} documents in both lists",
+                "-" if report.rank_correlation is None else f"{report.rank_correlation:.4f}",
+            ),
             ("score error, mean", f"{report.score_error_mean:.2e}"),
             ("score error, largest", f"{report.score_error_max:.2e}"),
         ]

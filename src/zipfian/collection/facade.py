@@ -283,11 +283,14 @@ class Collection:
             `late` (the first K encoded again and compared token by token), `latent-table`, or a fusion such as
             `fuse.Linear({"words": 1.0, "latent": 2.0})`.
         preset
-            `latency-first` (no neural network for a text query), `balanced` or `accuracy-first`.
+            `latency-first` (no vectors; latent terms of a text from the table, where the vocabulary has one),
+            `balanced` or `accuracy-first`.
         scoring
             Another formula for this search of one leg; scores then come from stored weights, without cached impacts.
         query
-            How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network.
+            How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network in the
+            whole search. Legs that a text reaches only through an encoder (vectors, SPLADE) then stay out of a fusion,
+            `settings["left_out"]` names them, and a leg or method that cannot do without is an error.
         K
             Candidates to rerank, where the method reranks; or `rerank.AdaptiveK(...)`, which chooses by the query.
         ann

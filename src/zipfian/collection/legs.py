@@ -259,6 +259,11 @@ class Leg:
         return "text" if self.source == "image" else "image"
 
     @property
+    def reads_text_by_network(self) -> bool:
+        """Whether a text query always needs an encoder here: tables serve latent terms and translated words only."""
+        return self.asks_for == "text" and self.kind not in ("words", "latent", "translated")
+
+    @property
     def vocabulary(self) -> Words:
         """The analyser of a words leg."""
         if self.word_settings is None:

@@ -70,6 +70,8 @@ class Plan:
     """The dense leg of texts that the training-free reranker asks about captions."""
     late: str | None = None
     """The leg whose encoder makes the tokens that order the first K candidates again (MaxSim); None: nobody's."""
+    left_out: tuple[str, ...] = ()
+    """Legs that would have answered, had the caller not kept networks out (`query="table"`)."""
 
     @property
     def reranks(self) -> bool:
@@ -79,6 +81,8 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """Plain settings."""
         out: dict[str, Any] = {"method": self.name, "legs": list(self.legs)}
+        if self.left_out:
+            out["left_out"] = list(self.left_out)
         if self.ann is not None:
             out["ann"] = self.ann
         if self.fusion is not None:
@@ -97,6 +101,8 @@ class Plan:
 def make_plan(settings: Settings, question: Question, *, ann: str | None = None, **how: Any) -> Plan:
     """The plan for a question; `how` as for `_exact_plan`, `ann` a FAISS family for its dense legs."""
     plan = _exact_plan(settings, question, **how)
+    if question.mode == "table" and question.text is not None:
+        plan = _without_networks(plan, settings)
     if ann is None:
         return plan
     if ann not in FAMILIES:
@@ -104,6 +110,25 @@ def make_plan(settings: Settings, question: Question, *, ann: str | None = None,
     if not any(settings.leg(name).has_vectors for name in plan.legs):
         raise InvalidInput(f"ann= is for legs of vectors, and {plan.name!r} searches {', '.join(plan.legs)}")
     return replace(plan, ann=ann)
+
+
+def _without_networks(plan: Plan, settings: Settings) -> Plan:
+    """The same plan for a caller who wants no network to read the text: fused legs that need one stay out.
+
+    Where the plan cannot be carried out without such a leg, that is an error: no other method answers for it.
+    """
+    needing = tuple(name for name in plan.legs if settings.leg(name).reads_text_by_network)
+    rest = tuple(name for name in plan.legs if name not in needing)
+    judges = [name for name in (plan.judge, plan.late) if name is not None]
+    if not rest or judges or (needing and plan.name == "fusion"):
+        who = ", ".join(judges or needing)
+        raise InvalidInput(
+            f"query='table' keeps networks away from the text, and {plan.name!r} needs the encoder of leg {who!r}; "
+            "use query='encoder', or a method or leg of words and latent terms"
+        )
+    if not needing:
+        return plan
+    return replace(plan, legs=rest, fusion=plan.fusion if len(rest) > 1 else None, left_out=needing)
 
 
 def _exact_plan(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,9 @@ def test_verify_compares(stored: Path, tmp_path: Path, capsys: pytest.CaptureFix
         c.commit()
     (tmp_path / "q.txt").write_text('red apple\n\n"apple"\n{"text": "pear"}\n')
     assert main(["verify", str(stored), str(stored), "--queries", str(tmp_path / "q.txt"), "--leg", "words"]) == 0
-    assert "1.0000" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert re.search(r"agreement of the order, missing documents counted +1\.0000", shown), shown
+    assert re.search(r"rank correlation of the 0\.7 documents in both lists +-", shown), shown
     wrong = ["verify", str(stored), str(other), "--queries", str(tmp_path / "q.txt"), "--leg", "words", "--json"]
     assert main([*wrong, "--at-least", "0.9"]) == 1
     report = json.loads(capsys.readouterr().out)
@@ -125,10 +128,24 @@ def test_report_numbers() -> None:
     assert verify(a, a, ["q"]).same_order == 1.0
     swapped = verify(a, Fixed([("y", 3.0), ("x", 2.0), ("z", 1.0)]), ["q"])
     assert swapped.overlap == 1.0 and swapped.same_order == 0.0 and swapped.rank_correlation == pytest.approx(0.5)
+    assert swapped.rank_agreement == pytest.approx((0 + 1 + 1) / 3) and swapped.shared == 3
     tied = Fixed([("x", 2.0), ("y", 2.0)])
     assert verify(tied, Fixed([("y", 2.0), ("x", 2.0)]), ["q"]).same_order == 1.0
     half = verify(a, Fixed([("x", 3.3), ("n", 1.0)]), ["q", "q"])
     assert half.overlap == pytest.approx(1 / 3) and half.score_error_max == pytest.approx(0.1)
     assert np.isclose(half.score_error_mean, 0.1) and half.worst == ((0, 1 / 3), (1, 1 / 3))
+    assert half.rank_correlation is None and half.shared == 1
+    assert half.rank_agreement == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
     with pytest.raises(InvalidInput):
         verify(a, a, [])
+
+
+def test_two_lists_that_share_little_do_not_agree() -> None:
+    """The two documents that both have stand in the same order; the eight that one lacks must be seen in the figure."""
+    left = Fixed([(f"a{i}", 20.0 - i) for i in range(8)] + [("x", 2.0), ("y", 1.0)])
+    right = Fixed([(f"b{i}", 20.0 - i) for i in range(8)] + [("x", 2.0), ("y", 1.0)])
+    report = verify(left, right, ["q"])
+    assert report.overlap == 0.2 and report.rank_correlation == pytest.approx(1.0) and report.shared == 2
+    assert report.rank_agreement == pytest.approx((1 / 9 + 2 / 10) / 10)
+    nothing = verify(Fixed([]), Fixed([]), ["q"])
+    assert nothing.rank_agreement == 1.0 and nothing.rank_correlation is None

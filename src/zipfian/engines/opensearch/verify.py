@@ -30,8 +30,13 @@ class Report:
     """Share of the first side's top k that the second has in its own."""
     same_order: float
     """Share of queries with the same list, equal scores (to 32 bits) in any order."""
-    rank_correlation: float
-    """Spearman's, over the documents both lists have, where they have at least two."""
+    rank_agreement: float
+    """Average overlap: the share of documents that the first 1, 2, ... k of both lists have in common, averaged over
+    these depths. 1 for the same order; a document that one list lacks counts against it, most at the top."""
+    shared: float
+    """Documents that both lists have, a query on average: what the next figures are over."""
+    rank_correlation: float | None
+    """Spearman's, over the documents both lists have and no others, where they have at least two; None: nowhere."""
     score_error_mean: float
     """Relative difference of the scores of documents that both lists have."""
     score_error_max: float
@@ -54,6 +59,8 @@ def verify(
 def agreement(answers: Iterable[Sequence[Iterable[Any]]], k: int) -> Report:
     """How far two lists of hits agree, for each of some queries."""
     overlaps: list[float] = []
+    agreements: list[float] = []
+    counts: list[int] = []
     same = 0
     correlations: list[float] = []
     errors: list[float] = []
@@ -61,6 +68,8 @@ def agreement(answers: Iterable[Sequence[Iterable[Any]]], k: int) -> Report:
         left, right = {h.id: h for h in a}, {h.id: h for h in b}
         shared = [i for i in left if i in right]
         overlaps.append(len(shared) / max(len(left), len(right)) if left or right else 1.0)
+        agreements.append(_average_overlap(list(left), list(right)))
+        counts.append(len(shared))
         same += _same_order(list(left.values()), list(right.values()))
         errors += [_error(left[i].score, right[i].score) for i in shared]
         if len(shared) > 1:
@@ -70,10 +79,16 @@ def agreement(answers: Iterable[Sequence[Iterable[Any]]], k: int) -> Report:
     order = sorted(range(len(overlaps)), key=overlaps.__getitem__)[:5]
     return Report(
         len(overlaps), k, float(np.mean(overlaps)), same / len(overlaps),
-        float(np.mean(correlations)) if correlations else 1.0,
+        float(np.mean(agreements)), float(np.mean(counts)), float(np.mean(correlations)) if correlations else None,
         float(np.mean(errors)) if errors else 0.0, max(errors, default=0.0),
         tuple((i, overlaps[i]) for i in order if overlaps[i] < 1.0),
     )  # fmt: skip
+
+
+def _average_overlap(left: Sequence[str], right: Sequence[str]) -> float:
+    """Fagin, Kumar and Sivakumar 2003: the overlap at every depth of the longer list, averaged."""
+    depths = range(1, max(len(left), len(right)) + 1)
+    return float(np.mean([len({*left[:d]} & {*right[:d]}) / d for d in depths])) if depths else 1.0
 
 
 def _same_order(left: Sequence[Any], right: Sequence[Any]) -> bool:
