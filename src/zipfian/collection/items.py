@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,9 @@ _OBJECT_BYTES = 400
 _FIELD_BYTES = 150
 _ARRAYS_BYTES = 400
 _TOKEN_SHARE = 6
+_COUNTED_BYTES = 160
 """What a waiting document costs beside its data, measured: the object and its id, a metadata field, the arrays of a leg
-or a vector; and the bytes per character of its text until its words are counted."""
+or a vector; the bytes per character of its text until its words are counted; and a counted word of a long text."""
 
 
 @dataclass(slots=True)
@@ -49,6 +50,8 @@ class Item:
     zeroed: int = 0
     image: ImageSource | None = None
     """The picture until it is encoded; it is not stored, only where it was found."""
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Words of a long text by leg: counting them was the check, and is not done twice."""
 
 
 def check_id(value: Any) -> str:
@@ -85,7 +88,8 @@ def check_item(
             raise InvalidInput(
                 f"unknown key {unknown[0]!r}; a document has {', '.join(KEYS)}, and other values go into 'metadata'"
             )
-        text = _check_text(raw.get("text"), settings)
+        text = _check_text(raw.get("text"))
+        counts = _count_long(text, settings)
         image = _check_image(raw.get("image"), settings)
         given = _with_image(_mapping(raw.get("metadata"), "metadata"), image)
         metadata, fields = check_metadata(given, fields)
@@ -94,13 +98,13 @@ def check_item(
         for name, made in settings.legs.items():
             if made.has_vectors and made.model is not None and (made.vector or name) in vectors:
                 raise InvalidInput(f"vector {made.vector or name!r} is made by the leg {name!r}; do not give one")
-        item = Item(doc_id, text, {}, vectors, metadata, 0, image=image)
+        item = Item(doc_id, text, {}, vectors, metadata, 0, image=image, counts=counts)
         for leg, terms in _mapping(raw.get("terms"), "terms").items():
             add_terms(item, leg, terms, settings)
     except (InvalidInput, LimitExceeded) as e:
         raise type(e)(f"document {doc_id!r}: {e}") from None
     item.nbytes = _OBJECT_BYTES + len(doc_id) + size + _FIELD_BYTES * len(metadata) + _TOKEN_SHARE * len(text or "")
-    item.nbytes += arrays_nbytes(item)
+    item.nbytes += arrays_nbytes(item) + _COUNTED_BYTES * sum(map(len, counts.values()))
     return item, fields
 
 
@@ -198,7 +202,7 @@ def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     return value
 
 
-def _check_text(text: Any, settings: Settings) -> str | None:
+def _check_text(text: Any) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
@@ -209,12 +213,20 @@ def _check_text(text: Any, settings: Settings) -> str | None:
         text.encode()
     except UnicodeEncodeError as e:
         raise InvalidInput(f"the text is not valid Unicode (character {e.start})") from None
-    if len(text) > limits.MAX_DOCUMENT_TERMS // 2:  # shorter texts cannot have too many terms, or one too often
-        for leg in settings.legs.values():
-            if leg.kind == "words":
-                most = max(leg.vocabulary.counts(text).values(), default=1)
-                posting_lengths(np.array([most], np.uint32), leg.tf, leg.scale, str(leg.scoring.phi))
     return text
+
+
+def _count_long(text: str | None, settings: Settings) -> dict[str, Mapping[str, int]]:
+    """The words of a text that may have too many terms, or one too often; shorter ones cannot."""
+    if text is None or len(text) <= limits.MAX_DOCUMENT_TERMS // 2:
+        return {}
+    counts: dict[str, Mapping[str, int]] = {}
+    for name, leg in settings.legs.items():
+        if leg.kind == "words":
+            counts[name] = leg.vocabulary.counts(text)
+            most = max(counts[name].values(), default=1)
+            posting_lengths(np.array([most], np.uint32), leg.tf, leg.scale, str(leg.scoring.phi))
+    return counts
 
 
 def _check_image(image: Any, settings: Settings) -> ImageSource | None:
