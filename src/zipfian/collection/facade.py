@@ -6,7 +6,7 @@ import importlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from zipfian.collection.transforms import finder, keep, problems
 from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
-from zipfian.errors import InvalidInput, ReadOnly
+from zipfian.errors import InvalidInput, ReadOnly, shown
 from zipfian.explain.terms import compare
 from zipfian.fuse.methods import Method
 from zipfian.index.check import CheckReport, check
@@ -156,8 +156,8 @@ class Collection:
                 raise InvalidInput("a collection in a cluster has one formula per leg and no older generations")
             found: Collection = other.open(path, mode, encodings=encodings, **engine)
             return found
-        if mode not in ("r", "w"):
-            raise InvalidInput(f"mode must be 'r' or 'w', not {mode!r}")
+        if not isinstance(mode, str) or mode not in ("r", "w"):
+            raise InvalidInput(f"mode must be 'r' or 'w', not {shown(mode)}")
         if mode == "w" and generation is not None:
             raise InvalidInput("an older generation can only be read: use zipfian.index.restore to go back to it")
         if scoring is not None and not isinstance(scoring, Mapping):
@@ -433,6 +433,10 @@ class Collection:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Pickled or copied, it would be a second holder of a lock and of open files."""
+        raise InvalidInput(f"a collection cannot be pickled or copied: open {self._directory} again where it is needed")
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"generation {self._view.generation}, {len(self._view)} documents"

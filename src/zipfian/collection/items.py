@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from zipfian import limits
 from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
 from zipfian.encode.images import ImageSource
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.lengths import posting_lengths
 from zipfian.index.metadata import FieldType, check_metadata, encode_metadata
 from zipfian.types import Terms
@@ -57,7 +57,7 @@ class Item:
 def check_id(value: Any) -> str:
     """A usable document id."""
     if not isinstance(value, str):
-        raise InvalidInput(f"a document id must be a string, not {type(value).__name__} ({value!r})")
+        raise InvalidInput(f"a document id must be a string, not {type(value).__name__} ({shown(value)})")
     if not value:
         raise InvalidInput("a document id must not be empty")
     try:
@@ -80,13 +80,13 @@ def check_item(
     if not isinstance(raw, Mapping):
         raise InvalidInput(f"a document must be a mapping with an 'id', not {type(raw).__name__}")
     if "id" not in raw:
-        raise InvalidInput(f"a document without 'id' (it has {', '.join(map(repr, list(raw)[:8]))})")
+        raise InvalidInput(f"a document without 'id' (it has {', '.join(map(shown, list(raw)[:8]))})")
     doc_id = check_id(raw["id"])
     try:
         unknown = [key for key in raw if key not in KEYS]
         if unknown:
             raise InvalidInput(
-                f"unknown key {unknown[0]!r}; a document has {', '.join(KEYS)}, and other values go into 'metadata'"
+                f"unknown key {shown(unknown[0])}; a document has {', '.join(KEYS)}; other values go into 'metadata'"
             )
         text = _check_text(raw.get("text"))
         counts = _count_long(text, settings)
@@ -140,7 +140,9 @@ def check_terms(value: Any, n_terms: int) -> Terms:
     elif isinstance(value, (tuple, list)) and len(value) == 2:
         raw_ids, raw_weights = value
     else:
-        raise InvalidInput(f"terms must be Terms, (ids, weights) or a mapping, not {type(value).__name__}")
+        raise InvalidInput(
+            f"terms must be Terms, (ids, weights) or a mapping, not {shown(value)}; a vector is a numpy array"
+        )
     try:
         ids, weights = np.asarray(raw_ids), np.asarray(raw_weights)
     except ValueError:
@@ -261,17 +263,22 @@ def _check_vectors(value: Any, dims: Mapping[str, int]) -> dict[str, npt.NDArray
     out: dict[str, npt.NDArray[np.float32]] = {}
     for name, raw in named.items():
         _check_vector_name(name)
+        if isinstance(raw, Sized) and len(raw) > limits.MAX_VECTOR_DIM:
+            raise LimitExceeded(f"vector {name!r} has {len(raw):,} numbers, the limit is {limits.MAX_VECTOR_DIM:,}")
         try:
-            with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, and is refused below
-                vector = np.array(raw, np.float32)  # a copy: callers reuse their buffers
+            given = np.asarray(raw)
         except (TypeError, ValueError):
             raise InvalidInput(f"vector {name!r} must be a sequence of numbers") from None
+        if given.dtype.kind not in "fiu":
+            raise InvalidInput(f"vector {name!r} must be a sequence of numbers, not {shown(raw)}")
+        with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, and is refused below
+            vector = np.array(given, np.float32)  # a copy: callers reuse their buffers
         if vector.ndim != 1 or not 1 <= len(vector) <= limits.MAX_VECTOR_DIM:
             raise InvalidInput(
-                f"vector {name!r} must have 1 to {limits.MAX_VECTOR_DIM} numbers, not shape {vector.shape}"
+                f"vector {name!r} must have 1 to {limits.MAX_VECTOR_DIM:,} numbers, not shape {vector.shape}"
             )
         if not np.isfinite(vector).all():
-            raise InvalidInput(f"vector {name!r} holds a number that is not finite")
+            raise InvalidInput(f"vector {name!r} holds a number that is not finite, or too large for 32 bits")
         if len(vector) != dims.get(name, len(vector)):
             raise InvalidInput(f"vector {name!r} has {len(vector)} numbers where others have {dims[name]}")
         out[name] = vector

@@ -15,7 +15,7 @@ from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
 from zipfian.collection.transforms import finder, keep
 from zipfian.encode.cache import EncodingCache
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.commit import Writer
 from zipfian.index.directory import Directory
 from zipfian.index.manifest import Manifest
@@ -75,8 +75,8 @@ class Store:
 
         With `skipped`, a document that cannot be encoded is handed there instead, and the others go on.
         """
-        if existing not in ("error", "skip", "replace"):
-            raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {existing!r}")
+        if not isinstance(existing, str) or existing not in ("error", "skip", "replace"):
+            raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {shown(existing)}")
         if isinstance(items, Mapping):
             raise InvalidInput("add takes an iterable of documents; put a single document into a list")
         if not isinstance(items, Iterable):

@@ -181,16 +181,28 @@ class DenseSearcher:
         """Check a query vector and make it ready; a `DenseQuery` passes through."""
         if isinstance(vector, DenseQuery):
             return vector
-        q = np.array(vector, np.float64)
-        if self.dim and q.shape != (self.dim,):
+        given = np.asarray(vector)
+        if given.dtype.kind not in "fiu":
+            raise InvalidInput(f"the query vector for {self.name!r} must be numbers, not {given.dtype}")
+        q = np.array(given, np.float64)
+        if q.ndim != 1 or not len(q) or len(q) != (self.dim or len(q)):
             raise InvalidInput(f"a query for {self.name!r} is a vector of {self.dim} numbers, not of shape {q.shape}")
         if not np.isfinite(q).all():
             raise InvalidInput(f"the query vector for {self.name!r} holds NaN or infinite numbers")
+        # Brought near 1 by a power of two, which changes no digit: the squares of very large numbers do not fit.
+        power = int(np.frexp(np.abs(q).max())[1])
+        q = np.ldexp(q, -power)
         size = float(np.sqrt(np.sum(q * q)))
-        if not 1e-30 < size < 1e30:
-            raise InvalidInput(f"the query vector for {self.name!r} has length {size:g}: it has no direction to search")
+        if not size:
+            raise InvalidInput(f"the query vector for {self.name!r} is all zeros: it has no direction to search")
         if self.metric == "cosine":
             q, size = q / size, 1.0
+        else:
+            q, size = np.ldexp(q, power), float(np.ldexp(size, power))
+            if not 1e-30 < size < 1e30:
+                raise InvalidInput(
+                    f"the query vector for {self.name!r} has length {size:g}; dot products take 1e-30 to 1e30"
+                )
         top = float(np.abs(q).max())
         # 127 times the sum of all codes must stay below 2**31, so that 32 bits hold any product
         room = ((2**31 - 1) / 127.0 - len(q)) / (float(np.abs(q).sum()) / top)

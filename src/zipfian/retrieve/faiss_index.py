@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.errors import InvalidInput, MissingExtra, room_for
 from zipfian.retrieve.dense import F64, Bools, DenseQuery, DenseSearcher, Ints
 from zipfian.retrieve.validate import check_k
 
@@ -228,7 +228,8 @@ class FaissIndex:
         target = Path(path)
         draft = target.with_name(f"{target.name}.{os.getpid()}.part")
         try:
-            draft.write_bytes(data)
+            with room_for(target):
+                draft.write_bytes(data)
             os.replace(draft, target)
         finally:
             draft.unlink(missing_ok=True)

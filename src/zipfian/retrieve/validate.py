@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import InvalidInput, LimitExceeded, ZipfianError
+from zipfian.errors import InvalidInput, LimitExceeded, ZipfianError, shown
 from zipfian.index.phi import parse_phi
 from zipfian.retrieve.scoring import BM25, Dot, Scoring, TfIdf
 
 
 def check_k(k: Any) -> int:
     """A usable number of hits."""
+    if isinstance(k, bool) or not isinstance(k, SupportsIndex):
+        raise InvalidInput(f"k must be a whole number, not {shown(k)}")
     try:
         value = operator.index(k)
-    except TypeError:
-        raise InvalidInput(f"k must be a whole number, not {k!r}") from None
+    except TypeError:  # an array has the method, too
+        raise InvalidInput(f"k must be a whole number, not {shown(k)}") from None
     if value < 1:
-        raise InvalidInput(f"k must be at least 1, not {value}")
+        raise InvalidInput(f"k must be at least 1, not {shown(value)}")
     if value > limits.MAX_K:
-        raise LimitExceeded(f"k is {value}, the limit is {limits.MAX_K}")
+        raise LimitExceeded(f"k is {shown(value)}, the limit is {limits.MAX_K}")
     return value
 
 
 def check_scoring(scoring: Any) -> Scoring:
     """One of the formulas of `scoring`."""
     if not isinstance(scoring, BM25 | Dot | TfIdf):
-        raise InvalidInput(f"scoring must be BM25(...), Dot() or TfIdf(), not {scoring!r}")
+        raise InvalidInput(f"scoring must be BM25(...), Dot() or TfIdf(), not {shown(scoring)}")
     return scoring
 
 
@@ -75,7 +77,7 @@ def check_csr(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[Any]]:
     """CSR rows with ascending term ids and positive weights, or an error that names the first bad row."""
     if isinstance(n_terms, bool) or not isinstance(n_terms, (int, np.integer)) or n_terms < 0:
-        raise InvalidInput(f"n_terms must be a whole number >= 0, not {n_terms!r}")
+        raise InvalidInput(f"n_terms must be a whole number >= 0, not {shown(n_terms)}")
     if n_terms > limits.MAX_TERMS:
         raise LimitExceeded(f"n_terms is {n_terms}, the limit is {limits.MAX_TERMS}")
     ip = whole_numbers(indptr, "indptr").astype(np.int64, copy=False)
