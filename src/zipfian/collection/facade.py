@@ -161,7 +161,7 @@ class Collection:
         if mode == "w" and generation is not None:
             raise InvalidInput("an older generation can only be read: use zipfian.index.restore to go back to it")
         if scoring is not None and not isinstance(scoring, Mapping):
-            raise InvalidInput(f"scoring must name the legs, such as {{'words': BM25(...)}}, not {scoring!r:.80}")
+            raise InvalidInput(f"scoring must name the legs, such as {{'words': BM25(...)}}, not {shown(scoring)}")
         _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
         directory = _directory(path)
         writer = Writer(directory) if mode == "w" else None
@@ -469,7 +469,7 @@ def _engine(path: Any, settings: Mapping[str, Any]) -> Any:
 
 def _directory(path: Any) -> FSDirectory:
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InvalidInput(f"the path of a collection must be a string or a Path, not {path!r}")
+        raise InvalidInput(f"the path of a collection must be a string or a Path, not {shown(path)}")
     return FSDirectory(path)
 
 
@@ -477,14 +477,14 @@ def _encodings(given: EncodingCache | bool) -> EncodingCache | None:
     if isinstance(given, EncodingCache):
         return given
     if not isinstance(given, bool):
-        raise InvalidInput(f"encodings must be an EncodingCache, True or False, not {given!r:.80}")
+        raise InvalidInput(f"encodings must be an EncodingCache, True or False, not {shown(given)}")
     return EncodingCache() if given else None
 
 
 def _check_bytes(**budgets: Any) -> None:
     for name, value in budgets.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InvalidInput(f"{name} must be a whole number of bytes, not {value!r}")
+            raise InvalidInput(f"{name} must be a whole number of bytes, not {shown(value)}")
 
 
 __all__ = ["Collection", "Hit", "Results"]

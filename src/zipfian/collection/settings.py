@@ -29,7 +29,7 @@ class Settings:
     def with_leg(self, name: str, leg: Leg) -> Settings:
         check_leg_name(name)
         if not isinstance(leg, Leg):
-            raise InvalidInput(f"a leg is made with Leg.words(...), Leg.latent(...) and so on, not {leg!r:.80}")
+            raise InvalidInput(f"a leg is made with Leg.words(...), Leg.latent(...) and so on, not {shown(leg)}")
         if name in self.legs:
             raise InvalidInput(f"the collection has a leg {name!r} already")
         if len(self.legs) >= limits.MAX_LEGS:

@@ -238,7 +238,7 @@ class Store:
     def merge(self, max_segments: int) -> None:
         """Join neighbours until at most so many segments are left; deleted documents leave the files."""
         if isinstance(max_segments, bool) or not isinstance(max_segments, int) or max_segments < 1:
-            raise InvalidInput(f"max_segments must be a whole number from 1, not {max_segments!r}")
+            raise InvalidInput(f"max_segments must be a whole number from 1, not {shown(max_segments)}")
         self.flush()
         self._apply_deletes()
         order = list(self._readers)

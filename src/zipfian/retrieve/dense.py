@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from zipfian.errors import InvalidInput
 from zipfian.index.segment import SegmentReader
-from zipfian.retrieve.validate import check_k
+from zipfian.retrieve.validate import check_k, numbers
 
 Metric = Literal["cosine", "dot"]
 Matrix = npt.NDArray[np.float32]
@@ -152,14 +152,16 @@ class DenseSearcher:
         cls, vectors: npt.ArrayLike, present: Bools | None = None, metric: Metric = "cosine", name: str = "dense"
     ) -> DenseSearcher:
         """Over one matrix in memory; without `present`, rows of NaN are documents without a vector."""
-        rows = np.asarray(vectors, np.float32)
-        if rows.ndim != 2:
-            raise InvalidInput(f"vectors are a matrix of documents x dimensions, not of shape {rows.shape}")
+        given = numbers(vectors, "vectors")
+        if given.ndim != 2:
+            raise InvalidInput(f"vectors are a matrix of documents x dimensions, not of shape {given.shape}")
+        with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, and is refused below
+            rows = given.astype(np.float32, copy=False)
         here = np.asarray(~np.isnan(rows).all(axis=1) if present is None else present, np.bool_)
         if not here.all():
             rows = np.where(here[:, None], rows, np.float32(0.0))
         if not np.isfinite(rows).all():
-            raise InvalidInput("vectors hold NaN or infinite numbers")
+            raise InvalidInput("vectors hold NaN or infinite numbers, or some too large for 32 bits")
         return cls(name, [Rows(rows, here)], metric)
 
     @property
@@ -181,10 +183,7 @@ class DenseSearcher:
         """Check a query vector and make it ready; a `DenseQuery` passes through."""
         if isinstance(vector, DenseQuery):
             return vector
-        given = np.asarray(vector)
-        if given.dtype.kind not in "fiu":
-            raise InvalidInput(f"the query vector for {self.name!r} must be numbers, not {given.dtype}")
-        q = np.array(given, np.float64)
+        q = np.array(numbers(vector, f"the query vector for {self.name!r}"), np.float64)
         if q.ndim != 1 or not len(q) or len(q) != (self.dim or len(q)):
             raise InvalidInput(f"a query for {self.name!r} is a vector of {self.dim} numbers, not of shape {q.shape}")
         if not np.isfinite(q).all():

@@ -82,7 +82,7 @@ def check_csr(
         raise LimitExceeded(f"n_terms is {n_terms}, the limit is {limits.MAX_TERMS}")
     ip = whole_numbers(indptr, "indptr").astype(np.int64, copy=False)
     ix = whole_numbers(indices, "indices")
-    w = _numbers(weights, "weights")
+    w = numbers(weights, "weights")
     if len(ip) == 0 or ip[0] != 0 or ip[-1] != len(ix) or np.any(ip[1:] < ip[:-1]):
         raise InvalidInput(f"indptr must ascend from 0 to len(indices) = {len(ix)}")
     if len(ip) - 1 > limits.MAX_DOCUMENTS:
@@ -129,18 +129,19 @@ def check_batch(
         raise InvalidInput(f"indptr must ascend within 0 .. {len(t)}, the number of query terms")
     if len(rows) > 1 and int(np.diff(rows).max()) > limits.MAX_QUERY_TERMS:
         raise LimitExceeded(f"a query of {int(np.diff(rows).max())} terms, the limit is {limits.MAX_QUERY_TERMS}")
-    given = None if weights is None else _numbers(weights, "query weights")
+    given = None if weights is None else numbers(weights, "query weights")
     if given is not None and given.shape != t.shape:
         raise InvalidInput(f"{len(t)} query terms but weights of shape {given.shape}")
     end = int(rows[-1])
     return rows, plain(t[:end], np.int64), _given(None if given is None else given[:end], (end,), scoring)
 
 
-def _numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+def numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """An array of numbers, of whatever size they are given in."""
     try:
         out = np.asarray(values)
-    except ValueError:
-        raise InvalidInput(f"{what} must be a flat list of numbers") from None
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{what} must be a sequence of numbers") from None
     if out.dtype.kind not in "iuf" and out.size:
         raise InvalidInput(f"{what} must be numbers, not {out.dtype}")
     return out
@@ -149,7 +150,7 @@ def _numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
 def _given(weights: npt.ArrayLike | None, shape: tuple[int, ...], scoring: Scoring) -> npt.NDArray[np.float64]:
     if weights is None:
         return np.empty(0, np.float64)
-    w = _numbers(weights, "query weights")
+    w = numbers(weights, "query weights")
     if w.shape != shape:
         raise InvalidInput(f"{shape[0]} query terms but weights of shape {w.shape}")
     w = plain(w, np.float64)

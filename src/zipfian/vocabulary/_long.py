@@ -39,66 +39,73 @@ class Tally:
 
     def __init__(self, terms: Callable[[str], Iterable[str]], term: Callable[[str], str], *, join: bool) -> None:
         """`terms` analyses a chunk, `term` a piece; `join` as for `pieces`."""
+        self._terms = terms
         self._join = join
         self._found: Counter[str] = Counter()
-        self._chunks = _Waiting(self._found, terms)
-        self._pieces = _Waiting(self._found, lambda piece: (term(piece),))
-        self._alone = _Waiting(self._found, lambda cluster: (term(_alone(cluster)),))
+        self._chunks = _Waiting(self._analyse)
+        self._pieces = _Waiting(lambda piece, n: self._add((term(piece),), n))
+        self._alone = _Waiting(lambda cluster, n: self._add((term(_alone(cluster)),), n))
 
     def count(self, text: str) -> dict[str, int]:
         """How often each term occurs; `LimitExceeded` as soon as there are too many."""
-        self._chunks.add(self._short(map(_spelling, chunk_pattern(text).finditer(text))))
+        self._chunks.add(map(_spelling, chunk_pattern(text).finditer(text)))
         for waiting in (self._chunks, self._pieces, self._alone):
             waiting.settle()
         return self._found
 
-    def _short(self, chunks: Iterable[str]) -> Iterator[str]:
-        """The chunks, long ones taken apart."""
-        for chunk in chunks:
-            if len(chunk) <= LONG_CHUNK:
-                yield chunk
-            elif is_run(chunk):
-                self._count_run(chunk)
-            elif (apart := cut(chunk, join=self._join)) is not None:
-                yield from self._short(map(_spelling, apart.parts))
-                if apart.joined is not None:
-                    self._pieces.add([apart.joined[0]])
-            else:
-                self._pieces.add(map(_spelling, pieces(chunk, join=self._join)))
+    def _add(self, terms: Iterable[str], n: int) -> None:
+        for term in terms:
+            if term:
+                self._found[term] += n
+        if len(self._found) > limits.MAX_DOCUMENT_TERMS:
+            raise LimitExceeded(f"a text has more than {limits.MAX_DOCUMENT_TERMS:,} distinct terms: split it")
 
-    def _count_run(self, run: str) -> None:
+    def _analyse(self, chunk: str, n: int) -> None:
+        """A chunk that occurs n times; a long one is taken apart, and its parts wait in turn."""
+        if len(chunk) <= LONG_CHUNK:
+            self._add(self._terms(chunk), n)
+        elif is_run(chunk):
+            self._count_run(chunk, n)
+        elif (apart := cut(chunk, join=self._join)) is not None:
+            self._chunks.add(map(_spelling, apart.parts), n)
+            self._pieces.add([apart.joined[0]] if apart.joined else [], n)
+        else:
+            self._pieces.add(map(_spelling, pieces(chunk, join=self._join)), n)
+
+    def _count_run(self, run: str, n: int) -> None:
         """As `_windows`, at the speed of a dict."""
         if len(list(itertools.islice(clusters(run), 2))) == 1:
-            self._pieces.add([run])
+            self._pieces.add([run], n)
             return
-        self._alone.add(clusters(run))
-        self._pieces.add(map(operator.add, clusters(run), itertools.islice(clusters(run), 1, None)))
+        self._alone.add(clusters(run), n)
+        self._pieces.add(map(operator.add, clusters(run), itertools.islice(clusters(run), 1, None)), n)
 
 
 class _Waiting:
-    """Spellings with their counts until they are analysed."""
+    """Spellings with their counts, until each is handled once."""
 
-    def __init__(self, found: Counter[str], terms: Callable[[str], Iterable[str]]) -> None:
-        self._found = found
-        self._terms = terms
+    def __init__(self, handle: Callable[[str, int], None]) -> None:
+        self._handle = handle
         self._counts: Counter[str] = Counter()
 
-    def add(self, spellings: Iterable[str]) -> None:
+    def add(self, spellings: Iterable[str], times: int = 1) -> None:
+        """Each of them, so many times; handled at once when too many wait."""
         source = iter(spellings)
         while part := list(itertools.islice(source, _AT_ONCE)):
-            self._counts.update(part)
+            if times == 1:
+                self._counts.update(part)
+            else:
+                for spelling, n in Counter(part).items():
+                    self._counts[spelling] += n * times
             if len(self._counts) > _WAITING:
                 self.settle()
 
     def settle(self) -> None:
-        found = self._found
-        for spelling, n in self._counts.items():
-            for term in self._terms(spelling):
-                if term:
-                    found[term] += n
-            if len(found) > limits.MAX_DOCUMENT_TERMS:
-                raise LimitExceeded(f"a text has more than {limits.MAX_DOCUMENT_TERMS:,} distinct terms: split it")
-        self._counts.clear()
+        """Handle all of them, and what waits again because of that."""
+        while self._counts:
+            counts, self._counts = self._counts, Counter()
+            for spelling, n in counts.items():
+                self._handle(spelling, n)
 
 
 class Finder:
