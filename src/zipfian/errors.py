@@ -109,9 +109,10 @@ class ShardDamaged(ZipfianError, RuntimeError):
 class DiskFull(ZipfianError, OSError):
     """A disk, or a user's share of it, has no room for what is being written; the message says where."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, why: str = "the disk is full") -> None:
         super().__init__(message)
         self.errno = errno.ENOSPC
+        self.why = why
 
 
 @contextlib.contextmanager
@@ -126,7 +127,7 @@ def room_for(path: Path) -> Iterator[None]:
             raise
         why = "the disk is full" if error.errno == errno.ENOSPC else "the quota of this user on the disk is used up"
         raise DiskFull(
-            f"{path}: {why}. What was complete before is untouched; free some space there, then repeat the call"
+            f"{path}: {why}. What was complete before is untouched; free some space there, then repeat the call", why
         ) from error
 
 

@@ -6,13 +6,7 @@ before: with the same scores when nothing was taken in.
 
 from __future__ import annotations
 
-import copy
-import errno
-import functools
-import os
-import pickle
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -21,8 +15,10 @@ from typing import Any
 import numpy as np
 
 import zipfian as zf
+from tests.hostile import inputs_files
 from tests.hostile import inputs_pools as pools
 from tests.hostile.case import Case, WrongAnswer
+from tests.hostile.inputs_base import DIM, TERMS, answers, base, check_message, same, taken
 from zipfian.errors import ZipfianError
 from zipfian.fuse import RRF, Adaptive, Linear
 from zipfian.rerank.adaptive_k import AdaptiveK
@@ -30,9 +26,6 @@ from zipfian.retrieve.dense import DenseSearcher
 
 FAMILY = "inputs"
 
-DIM, TERMS = 8, 50
-COLOURS = ("red", "green", "blue", "amber")
-Found = list[tuple[str, float]]
 Attack = Callable[[Random, zf.Collection], str]
 
 _LARGE = "16 MiB text of one pattern"
@@ -53,13 +46,13 @@ def cases(count: int, seed: int) -> Iterator[Case]:
 
 def forge(case: Case, folder: Path) -> None:
     """A copy of the good collection, which is made once in a process."""
-    shutil.copytree(_base()[0], folder / "c")
+    shutil.copytree(base()[0], folder / "c")
 
 
 def suffer(case: Case, folder: Path) -> str:
     """Make the call, then look whether everything that was there is still there."""
     rng = Random(case.seed)
-    expected = _base()[1]
+    expected = base()[1]
     refused: ZipfianError | None = None
     said = ""
     with zf.Collection.open(folder / "c", "w", encodings=False) as c:
@@ -68,14 +61,14 @@ def suffer(case: Case, folder: Path) -> str:
             said = ATTACKS[case.attack](rng, c)
         except ZipfianError as error:
             refused = error
-            _check_message(error)
+            check_message(error)
         if refused is not None and not c._store.writer.closed:  # type: ignore[union-attr]
             c.rollback()
-            _same(_answers(c), expected, "after the refusal")
+            same(answers(c), expected, "after the refusal")
     with zf.Collection.open(folder / "c", encodings=False) as again:
-        now = _answers(again)
+        now = answers(again)
         if len(again) == before:
-            _same(now, expected, "after opening again")
+            same(now, expected, "after opening again")
         for query, hits in expected.items():
             lost = {i for i, _ in hits} - {i for i, _ in now[query]}
             if lost:
@@ -87,66 +80,6 @@ def suffer(case: Case, folder: Path) -> str:
     return said
 
 
-@functools.cache
-def _base() -> tuple[Path, dict[str, Found]]:
-    """The good collection and what it answers."""
-    rng = Random(7)
-    path = Path(tempfile.mkdtemp()) / "base"
-    legs = {"words": zf.Leg.words(), "codes": zf.Leg.terms(TERMS), "near": zf.Leg.dense(vector="default")}
-    with zf.Collection.create(path, legs, encodings=False) as c:
-        for half in range(2):
-            c.add([_good(rng, half * 8 + i) for i in range(8)])
-            c.commit()
-        answers = _answers(c)
-    return path, answers
-
-
-def _good(rng: Random, i: int) -> dict[str, Any]:
-    words = " ".join(rng.choice((*COLOURS, "apple", "stone", "river", "e-mail", "naïve", "漢字")) for _ in range(12))
-    ids = sorted(rng.sample(range(TERMS), 5))
-    return {
-        "id": f"good{i}",
-        "text": words,
-        "terms": {"codes": (ids, [rng.uniform(0.1, 5) for _ in ids])},
-        "vector": [rng.uniform(-1, 1) for _ in range(DIM)],
-        "metadata": {"lang": rng.choice(["en", "de"]), "year": 2000 + i, "tags": rng.sample(COLOURS, 2), "n": i / 2},
-    }
-
-
-def _answers(c: zf.Collection) -> dict[str, Found]:
-    """What the good documents are found by."""
-    asked: dict[str, Callable[[], Any]] = {
-        "words": lambda: c.search("apple river stone red", k=100, leg="words"),
-        "codes": lambda: c.search(dict.fromkeys(range(0, TERMS, 3), 1.0), k=100, leg="codes"),
-        "near": lambda: c.search(np.linspace(-1, 1, DIM), k=100, leg="near"),
-        "filtered": lambda: c.search("apple river stone red", k=100, leg="words", where={"year": {">=": 2008}}),
-    }
-    return {name: [(h.id, h.score) for h in ask() if h.id.startswith("good")] for name, ask in asked.items()}
-
-
-def _same(now: dict[str, Found], then: dict[str, Found], when: str) -> None:
-    for query, hits in then.items():
-        if now[query] != hits:
-            raise WrongAnswer(f"{when}, {query} gives {now[query][:2]} where it gave {hits[:2]}")
-
-
-def _check_message(error: ZipfianError) -> None:
-    said = str(error)
-    if not 10 < len(said) < 5_000:
-        raise WrongAnswer(f"a message of {len(said)} characters: {said[:80]}")
-
-
-def _taken(c: zf.Collection, documents: list[Any]) -> str:
-    """Documents that were taken must come back as they were given."""
-    n = c.add(documents)
-    c.commit()
-    for given in documents:
-        kept = c.get(given["id"])
-        if kept is None or kept.text != given.get("text"):
-            raise WrongAnswer(f"{given['id']!r:.60} was taken and does not come back")
-    return f"{n} taken"
-
-
 # -- documents --------------------------------------------------------------------------------------------------------
 
 
@@ -154,13 +87,11 @@ def _odd_document(rng: Random, c: zf.Collection) -> str:
     document: dict[Any, Any] = {"id": "odd", "text": "apple"}
     for key in rng.sample(["id", "text", "image", "terms", "vector", "metadata", 3, "other"], rng.randrange(1, 3)):
         document[key] = pools.anything(rng)
-    return _taken(c, [document])
+    return taken(c, [document])
 
 
 def _odd_id(rng: Random, c: zf.Collection) -> str:
-    return _taken(
-        c, [{"id": pools.anything(rng) if rng.random() < 0.5 else rng.choice(pools.STRINGS), "text": "apple"}]
-    )
+    return taken(c, [{"id": pools.anything(rng) if rng.random() < 0.5 else rng.choice(pools.STRINGS), "text": "apple"}])
 
 
 def _odd_metadata(rng: Random, c: zf.Collection) -> str:
@@ -170,25 +101,25 @@ def _odd_metadata(rng: Random, c: zf.Collection) -> str:
         metadata = {name: value}
     except TypeError:  # a name that no mapping can have
         metadata = {"new": value}
-    return _taken(c, [{"id": "odd", "text": "apple", "metadata": metadata}])
+    return taken(c, [{"id": "odd", "text": "apple", "metadata": metadata}])
 
 
 def _deep_metadata(rng: Random, c: zf.Collection) -> str:
     where = rng.choice(["metadata", "terms", "vector"])
-    return _taken(c, [{"id": "odd", where: rng.choice([pools.deep(rng), {"new": pools.deep(rng), "lang": "en"}])}])
+    return taken(c, [{"id": "odd", where: rng.choice([pools.deep(rng), {"new": pools.deep(rng), "lang": "en"}])}])
 
 
 def _cyclic_metadata(rng: Random, c: zf.Collection) -> str:
-    return _taken(c, [{"id": "odd", rng.choice(["metadata", "terms", "vector"]): pools.cyclic(rng)}])
+    return taken(c, [{"id": "odd", rng.choice(["metadata", "terms", "vector"]): pools.cyclic(rng)}])
 
 
 def _odd_vector(rng: Random, c: zf.Collection) -> str:
     value = pools.vector(rng, DIM)
-    return _taken(c, [{"id": "odd", "vector": rng.choice([value, {"default": value}, {"second": value}])}])
+    return taken(c, [{"id": "odd", "vector": rng.choice([value, {"default": value}, {"second": value}])}])
 
 
 def _odd_terms(rng: Random, c: zf.Collection) -> str:
-    return _taken(
+    return taken(
         c, [{"id": "odd", "terms": {rng.choice(["codes", "codes", "codes", "words", 3]): pools.terms(rng, TERMS)}}]
     )
 
@@ -227,7 +158,7 @@ def _no_list(rng: Random, c: zf.Collection) -> str:
 
 def _long_text(rng: Random, c: zf.Collection, size: int = 0) -> str:
     text = pools.text(rng, size or rng.choice([70_000, 200_000, 400_000]))
-    _taken(c, [{"id": "long", "text": text}])
+    taken(c, [{"id": "long", "text": text}])
     for query in (text[:4], "apple"):
         if not query.isspace():
             found = c.search(query, k=20)
@@ -240,7 +171,7 @@ def _long_text(rng: Random, c: zf.Collection, size: int = 0) -> str:
 
 def _large_text(rng: Random, c: zf.Collection) -> str:
     unit = ("a-", "apple-")[rng.randrange(2)]
-    _taken(c, [{"id": "long", "text": (unit * (16 * pools.MEBI // len(unit) + 1))[: 16 * pools.MEBI]}])
+    taken(c, [{"id": "long", "text": (unit * (16 * pools.MEBI // len(unit) + 1))[: 16 * pools.MEBI]}])
     return "taken"
 
 
@@ -375,72 +306,6 @@ def _odd_opening(rng: Random, c: zf.Collection) -> str:
         return f"{len(other)} documents"
 
 
-# -- files ------------------------------------------------------------------------------------------------------------
-
-
-def _lost_lock(rng: Random, c: zf.Collection) -> str:
-    path = c._directory.path
-    c.add([{"id": "mine", "text": "apple"}])
-    if rng.random() < 0.5:
-        c._store.flush()  # type: ignore[union-attr]
-    (path / "write.lock").unlink()
-    if rng.random() < 0.2:
-        (path / "write.lock").touch()
-    second = zf.Collection.open(path, "w", encodings=False)
-    with second:
-        if rng.random() < 0.7:
-            second.add([{"id": "theirs", "text": "stone"}])
-            second.commit()
-        first, second_len = rng.random() < 0.5, len(second)
-        if first:
-            c.commit()
-            raise WrongAnswer("two writers commit to one collection at once")
-    try:
-        c.commit()
-    except ZipfianError:
-        with zf.Collection.open(path) as now:
-            if len(now) != second_len:
-                raise WrongAnswer(f"{len(now)} documents where the second writer had {second_len}") from None
-        raise
-    raise WrongAnswer("a writer without a lock commits")
-
-
-def _full_disk(rng: Random, c: zf.Collection) -> str:
-    left, plain = rng.randrange(8), os.fsync
-
-    def full(fd: int) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise OSError(rng.choice([errno.ENOSPC, errno.EDQUOT]), "No space left on device")
-        plain(fd)
-
-    os.fsync = full  # type: ignore[assignment]
-    try:
-        c.add([{"id": f"more{i}", "text": "apple"} for i in range(3)])
-        c.commit()
-    finally:
-        os.fsync = plain
-    return "there was room"
-
-
-def _missing_manifest(rng: Random, c: zf.Collection) -> str:
-    path = c._directory.path
-    manifests = sorted(path.glob("manifest-*.json"))
-    for old in manifests[:-1]:
-        old.unlink()
-    if rng.random() < 0.5:
-        zf.Collection.open(path, generation=c.generation - 1)
-        raise WrongAnswer("a commit without a manifest was opened")
-    return _taken(c, [{"id": "more", "text": "apple"}])
-
-
-def _pickled(rng: Random, c: zf.Collection) -> str:
-    ways: list[Callable[[Any], Any]] = [pickle.dumps, copy.copy, copy.deepcopy]
-    rng.choice(ways)(c)
-    return "copied"
-
-
 # -- arrays -----------------------------------------------------------------------------------------------------------
 
 
@@ -496,10 +361,10 @@ ATTACKS: dict[str, Attack] = {
     "reading with odd arguments": _odd_reading,
     "writing with odd arguments": _odd_writing,
     "opening with odd arguments": _odd_opening,
-    "lock file removed under a writer": _lost_lock,
-    "disk that is full": _full_disk,
-    "previous manifest missing": _missing_manifest,
-    "collection pickled or copied": _pickled,
+    "lock file removed under a writer": inputs_files.lost_lock,
+    "disk that is full": inputs_files.full_disk,
+    "previous manifest missing": inputs_files.missing_manifest,
+    "collection pickled or copied": inputs_files.pickled,
     "arrays of odd numbers": _odd_arrays,
     "matrix of odd numbers": _odd_matrix,
 }

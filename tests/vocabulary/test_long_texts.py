@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple
 
@@ -120,10 +120,14 @@ def test_places_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_many_terms_are_noticed_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_DOCUMENT_TERMS", 100)
     monkeypatch.setattr(_long, "_WAITING", 10)
-    read = []
     monkeypatch.setattr(_long, "_AT_ONCE", 8)
-    plain = Words._chunk_terms
-    monkeypatch.setattr(Words, "_chunk_terms", lambda self, chunk: read.append(chunk) or plain(self, chunk))
+    plain, read = Words._chunk_terms, Counter[str]()
+
+    def counted(self: Words, chunk: str) -> Iterable[str]:
+        read[chunk] += 1
+        return plain(self, chunk)
+
+    monkeypatch.setattr(Words, "_chunk_terms", counted)
     with pytest.raises(LimitExceeded, match="more than 100 distinct terms"):
         Words().counts(" ".join(map(str, range(50_000))))
     assert len(read) < 200

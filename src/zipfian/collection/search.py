@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -79,7 +80,11 @@ def results(
 
 def check_bonus(bonus: Any) -> None:
     """A usable reward for exact matches."""
-    if isinstance(bonus, bool) or not isinstance(bonus, int | float | np.number) or not 0.0 <= bonus < float("inf"):
+    if (
+        isinstance(bonus, bool)
+        or not isinstance(bonus, int | float | np.number)
+        or not 0.0 <= bonus <= sys.float_info.max
+    ):
         raise InvalidInput(f"exact_match_bonus must be a number from 0, not {shown(bonus)}")
 
 

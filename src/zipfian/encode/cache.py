@@ -21,7 +21,7 @@ import numpy as np
 from zipfian.encode import folder
 from zipfian.encode._entry import Array, Damaged, pack, unpack
 from zipfian.encode.images import ImageSource
-from zipfian.errors import InvalidInput
+from zipfian.errors import DiskFull, InvalidInput
 
 DEFAULT_MAX_BYTES = 4 * 1024**3
 KEPT_AFTER_EVICTION = 0.9
@@ -93,7 +93,8 @@ class EncodingCache:
                     file.write(data)
                 self._total = (self._total or 0) + len(data)
         except OSError as error:
-            self.problem = f"{self.path}: {error.strerror or error}"
+            why = error.why if isinstance(error, DiskFull) else error.strerror
+            self.problem = f"{self.path}: {why or error}"
             warnings.warn(
                 f"encoded items are no longer cached: {self.problem}; encoding goes on", RuntimeWarning, stacklevel=2
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -188,7 +189,7 @@ def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
     for name, value in weights.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)):
             raise InvalidInput(f"the weight of leg {name!r} must be a number, not {shown(value)}")
-        if not 0.0 <= float(value) < float("inf"):
+        if not 0.0 <= value <= sys.float_info.max:
             raise InvalidInput(f"the weight of leg {name!r} must be finite and at least 0, not {shown(value)}")
         out[str(name)] = float(value)
     if out and not any(out.values()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +32,7 @@ class RRF:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", check_weights(self.weights))
-        if isinstance(self.k, bool) or not isinstance(self.k, (int, float)) or not 0.0 <= self.k < float("inf"):
+        if isinstance(self.k, bool) or not isinstance(self.k, (int, float)) or not 0.0 <= self.k <= sys.float_info.max:
             raise InvalidInput(f"the constant k of RRF must be a number of at least 0, not {shown(self.k)}")
         if isinstance(self.ranks, bool) or not isinstance(self.ranks, int) or self.ranks < 1:
             raise InvalidInput(f"ranks must be a whole number of at least 1, not {shown(self.ranks)}")
