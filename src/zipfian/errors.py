@@ -5,9 +5,32 @@ A message says what was wrong, the value received, and what to do next.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import errno
+import reprlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+_LONGEST = 80
+_LARGEST_BITS = 256
+
+
+class _Repr(reprlib.Repr):
+    """A few levels and a few elements of anything; a whole number of thousands of digits has no `repr` at all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother = 3, _LONGEST, _LONGEST
+
+    def repr_int(self, x: int, level: int) -> str:
+        return super().repr_int(x, level) if x.bit_length() <= _LARGEST_BITS else f"a number of {x.bit_length()} bits"
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a message: short whatever it is, and never an error of its own."""
+    found = _Repr().repr(value)
+    return found if len(found) <= _LONGEST else found[: _LONGEST - 3] + "..."
 
 
 class ZipfianError(Exception):
@@ -92,7 +115,28 @@ class ShardDamaged(ZipfianError, RuntimeError):
 
 
 class DiskFull(ZipfianError, OSError):
-    """What a training reads does not fit on the disk."""
+    """A disk, or a user's share of it, has no room for what is being written; the message says where."""
+
+    def __init__(self, message: str, why: str = "the disk is full") -> None:
+        super().__init__(message)
+        self.errno = errno.ENOSPC
+        self.why = why
+
+
+@contextlib.contextmanager
+def room_for(path: Path) -> Iterator[None]:
+    """Around every write of a file: a full disk becomes `DiskFull`, which names the path and says what to do."""
+    try:
+        yield
+    except DiskFull:
+        raise
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        why = "the disk is full" if error.errno == errno.ENOSPC else "the quota of this user on the disk is used up"
+        raise DiskFull(
+            f"{path}: {why}. What was complete before is untouched; free some space there, then repeat the call", why
+        ) from error
 
 
 class IndexNotFound(ZipfianError, FileNotFoundError):

@@ -110,6 +110,9 @@ MAX_SNIPPETS = 1_000
 MAX_EVIDENCE = 100
 """Places that an explanation lists for one term; the rest is counted."""
 
+MAX_PLACES = 100_000
+"""Places of a query's words in one text that highlighting and explaining look at; later ones are not seen."""
+
 MAX_PHI_WEIGHT = 2.0**22
 """Largest phi(weight): a document of MAX_DOCUMENT_TERMS such weights still has a fixed-point length below 2**63."""
 

@@ -123,7 +123,7 @@ BAD_DOCUMENTS: list[tuple[Any, type[ZipfianError], str]] = [
     ({"id": "x", "vector": "abc"}, InvalidInput, "document 'x': vector 'default' must be a sequence of numbers"),
     ({"id": "x", "vector": [1.0, math.nan]}, InvalidInput, "vector 'default' holds a number that is not finite"),
     ({"id": "x", "vector": [1.0, 1e39]}, InvalidInput, "vector 'default' holds a number that is not finite"),
-    ({"id": "x", "vector": []}, InvalidInput, "must have 1 to 65536 numbers, not shape (0,)"),
+    ({"id": "x", "vector": []}, InvalidInput, "must have 1 to 65,536 numbers, not shape (0,)"),
     ({"id": "x", "vector": [[1.0, 2.0]]}, InvalidInput, "not shape (1, 2)"),
     ({"id": "x", "vector": 3.0}, InvalidInput, "not shape ()"),
     ({"id": "x", "vector": [1.0, 2.0, 3.0]}, InvalidInput, "vector 'default' has 3 numbers where others have 2"),

@@ -144,6 +144,9 @@ class MemoryLock:
             inode.data[: len(text)] = text
             inode.synced = False  # written in place and never synced, as the real one is
 
+    def check(self) -> None:
+        assert self._directory is not None
+
     def release(self) -> None:
         if self._directory is not None:
             self._directory.locked = False
@@ -281,6 +284,9 @@ class FaultyLock:
     def note(self, text: bytes) -> None:
         self._directory.step("note")
         self._inner.note(text)
+
+    def check(self) -> None:
+        self._inner.check()
 
     def release(self) -> None:
         self._inner.release()

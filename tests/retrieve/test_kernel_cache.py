@@ -163,7 +163,57 @@ class TestPrivacy:
         (root / "kernels").mkdir(parents=True, mode=0o700)
         (tmp_path / "elsewhere").mkdir(mode=0o700)
         (root / "kernels" / "abc").symlink_to(tmp_path / "elsewhere")
-        with pytest.raises(folder.Unusable, match="not a folder"):
+        with pytest.raises(folder.Unusable, match="symbolic link"):
+            folder.prepare("abc")
+
+    @pytest.mark.parametrize("mode", [0o777, 0o770, 0o775, 0o702])
+    @pytest.mark.parametrize("above", [0, 1, 2])
+    def test_a_folder_on_the_way_that_others_may_write(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, above: int, mode: int
+    ) -> None:
+        deep = tmp_path / "a" / "b" / "root"
+        monkeypatch.setenv(folder.OVERRIDE, str(deep))
+        folder.prepare("abc")
+        shared = (deep, *deep.parents)[above]
+        shared.chmod(mode)
+        with pytest.raises(folder.Unusable, match=f"{shared.name} can be written by other users"):
+            folder.prepare("abc")
+        shared.chmod(mode | stat.S_ISVTX)
+        folder.prepare("abc")
+
+    def test_what_is_made_on_the_way_is_private_whatever_the_umask(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv(folder.OVERRIDE, str(tmp_path / "a" / "root"))
+        before = os.umask(0)
+        try:
+            folder.prepare("abc")
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
+
+    def test_a_link_of_ours_is_followed_and_its_target_checked(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        (tmp_path / "real").mkdir(mode=0o700)
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+        monkeypatch.setenv(folder.OVERRIDE, str(tmp_path / "link" / "root"))
+        assert folder.prepare("abc") == tmp_path / "real" / "root" / "kernels" / "abc"
+        (tmp_path / "real").chmod(0o770)
+        with pytest.raises(folder.Unusable, match="real can be written by other users"):
+            folder.prepare("abc")
+
+    @pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root can give a file away")
+    @pytest.mark.parametrize("whose", ["folder", "link"])
+    def test_something_of_another_user_on_the_way(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whose: str
+    ) -> None:
+        (tmp_path / "real").mkdir(mode=0o700)
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+        given = tmp_path / ("real" if whose == "folder" else "link")
+        os.chown(given, 12345, 12345, follow_symlinks=False)
+        monkeypatch.setenv(folder.OVERRIDE, str(tmp_path / "link" / "root"))
+        with pytest.raises(folder.Unusable, match="another user"):
             folder.prepare("abc")
 
 

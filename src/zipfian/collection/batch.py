@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ def make_batch(items: Sequence[Item], settings: Settings) -> SegmentBatch:
 def leg_batch(name: str, leg: Leg, items: Sequence[Item]) -> LegBatch:
     """One leg of some documents: words of their texts, or the terms they came with or were given by an encoder."""
     if leg.kind == "words":
-        return words_batch(leg, (i.text or "" for i in items))
+        return words_batch(leg, (i.counts.get(name, i.text or "") for i in items))
     tf_type: Any = np.float32 if leg.tf == "float32" else np.uint32
     rows = [i.terms.get(name) for i in items]
     sizes = np.array([0 if r is None else len(r[0]) for r in rows], np.int64)
@@ -41,8 +41,8 @@ def leg_batch(name: str, leg: Leg, items: Sequence[Item]) -> LegBatch:
     return LegBatch(indptr, terms.astype(np.int64), places.astype(np.int32), tf)
 
 
-def words_batch(leg: Leg, texts: Iterable[str]) -> LegBatch:
-    """Counted words after the leg's pruning; a word that no document kept leaves the dictionary."""
+def words_batch(leg: Leg, texts: Iterable[str | Mapping[str, int]]) -> LegBatch:
+    """Words of texts, or words already counted, after the leg's pruning; a word nobody kept leaves the dictionary."""
     batch = leg.vocabulary.batch(texts)
     if not leg.pruning.prunes_documents:
         return batch

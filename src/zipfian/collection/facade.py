@@ -6,7 +6,7 @@ import importlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from zipfian.collection.transforms import finder, keep, problems
 from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
-from zipfian.errors import InvalidInput, ReadOnly
+from zipfian.errors import InvalidInput, ReadOnly, shown
 from zipfian.explain.terms import compare
 from zipfian.fuse.methods import Method
 from zipfian.index.check import CheckReport, check
@@ -157,12 +157,12 @@ class Collection:
                 raise InvalidInput("a collection in a cluster has one formula per leg and no older generations")
             found: Collection = other.open(path, mode, encodings=encodings, **engine)
             return found
-        if mode not in ("r", "w"):
-            raise InvalidInput(f"mode must be 'r' or 'w', not {mode!r}")
+        if not isinstance(mode, str) or mode not in ("r", "w"):
+            raise InvalidInput(f"mode must be 'r' or 'w', not {shown(mode)}")
         if mode == "w" and generation is not None:
             raise InvalidInput("an older generation can only be read: use zipfian.index.restore to go back to it")
         if scoring is not None and not isinstance(scoring, Mapping):
-            raise InvalidInput(f"scoring must name the legs, such as {{'words': BM25(...)}}, not {scoring!r:.80}")
+            raise InvalidInput(f"scoring must name the legs, such as {{'words': BM25(...)}}, not {shown(scoring)}")
         _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
         directory = _directory(path)
         writer = Writer(directory) if mode == "w" else None
@@ -444,6 +444,10 @@ class Collection:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __reduce__(self) -> NoReturn:
+        """Pickled or copied, it would be a second holder of a lock and of open files."""
+        raise InvalidInput(f"a collection cannot be pickled or copied: open {self._directory} again where it is needed")
+
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"generation {self._view.generation}, {len(self._view)} documents"
         return f"<Collection {str(self._directory)!r}: {state}>"
@@ -475,7 +479,7 @@ def _engine(path: Any, settings: Mapping[str, Any]) -> Any:
 
 def _directory(path: Any) -> FSDirectory:
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InvalidInput(f"the path of a collection must be a string or a Path, not {path!r}")
+        raise InvalidInput(f"the path of a collection must be a string or a Path, not {shown(path)}")
     return FSDirectory(path)
 
 
@@ -483,14 +487,14 @@ def _encodings(given: EncodingCache | bool) -> EncodingCache | None:
     if isinstance(given, EncodingCache):
         return given
     if not isinstance(given, bool):
-        raise InvalidInput(f"encodings must be an EncodingCache, True or False, not {given!r:.80}")
+        raise InvalidInput(f"encodings must be an EncodingCache, True or False, not {shown(given)}")
     return EncodingCache() if given else None
 
 
 def _check_bytes(**budgets: Any) -> None:
     for name, value in budgets.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InvalidInput(f"{name} must be a whole number of bytes, not {value!r}")
+            raise InvalidInput(f"{name} must be a whole number of bytes, not {shown(value)}")
 
 
 __all__ = ["Collection", "Hit", "Results"]

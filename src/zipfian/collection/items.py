@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from zipfian import limits
 from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
 from zipfian.encode.images import ImageSource
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.lengths import posting_lengths
 from zipfian.index.metadata import FieldType, check_metadata, encode_metadata
 from zipfian.types import Terms
@@ -30,8 +30,9 @@ _OBJECT_BYTES = 400
 _FIELD_BYTES = 150
 _ARRAYS_BYTES = 400
 _TOKEN_SHARE = 6
+_COUNTED_BYTES = 160
 """What a waiting document costs beside its data, measured: the object and its id, a metadata field, the arrays of a leg
-or a vector; and the bytes per character of its text until its words are counted."""
+or a vector; the bytes per character of its text until its words are counted; and a counted word of a long text."""
 
 
 @dataclass(slots=True)
@@ -49,12 +50,14 @@ class Item:
     zeroed: int = 0
     image: ImageSource | None = None
     """The picture until it is encoded; it is not stored, only where it was found."""
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Words of a long text by leg: counting them was the check, and is not done twice."""
 
 
 def check_id(value: Any) -> str:
     """A usable document id."""
     if not isinstance(value, str):
-        raise InvalidInput(f"a document id must be a string, not {type(value).__name__} ({value!r})")
+        raise InvalidInput(f"a document id must be a string, not {type(value).__name__} ({shown(value)})")
     if not value:
         raise InvalidInput("a document id must not be empty")
     try:
@@ -83,15 +86,16 @@ def check_item(
     if not isinstance(raw, Mapping):
         raise InvalidInput(f"a document must be a mapping with an 'id', not {type(raw).__name__}")
     if "id" not in raw:
-        raise InvalidInput(f"a document without 'id' (it has {', '.join(map(repr, list(raw)[:8]))})")
+        raise InvalidInput(f"a document without 'id' (it has {', '.join(map(shown, list(raw)[:8]))})")
     doc_id = check_id(raw["id"])
     try:
         unknown = [key for key in raw if key not in KEYS]
         if unknown:
             raise InvalidInput(
-                f"unknown key {unknown[0]!r}; a document has {', '.join(KEYS)}, and other values go into 'metadata'"
+                f"unknown key {shown(unknown[0])}; a document has {', '.join(KEYS)}; other values go into 'metadata'"
             )
-        text = _check_text(raw.get("text"), settings)
+        text = _check_text(raw.get("text"))
+        counts = _count_long(text, settings)
         image = _check_image(raw.get("image"), settings)
         given = _with_image(_mapping(raw.get("metadata"), "metadata"), image)
         metadata, fields = check_metadata(given, fields)
@@ -100,13 +104,13 @@ def check_item(
         for name, made in settings.legs.items():
             if made.has_vectors and made.model is not None and (made.vector or name) in vectors:
                 raise InvalidInput(f"vector {made.vector or name!r} is made by the leg {name!r}; do not give one")
-        item = Item(doc_id, text, {}, vectors, metadata, 0, image=image)
+        item = Item(doc_id, text, {}, vectors, metadata, 0, image=image, counts=counts)
         for leg, terms in _mapping(raw.get("terms"), "terms").items():
             add_terms(item, leg, terms, settings)
     except (InvalidInput, LimitExceeded) as e:
         raise type(e)(f"document {doc_id!r}: {e}") from None
     item.nbytes = _OBJECT_BYTES + len(doc_id) + size + _FIELD_BYTES * len(metadata) + _TOKEN_SHARE * len(text or "")
-    item.nbytes += arrays_nbytes(item)
+    item.nbytes += arrays_nbytes(item) + _COUNTED_BYTES * sum(map(len, counts.values()))
     return item, fields
 
 
@@ -142,7 +146,9 @@ def check_terms(value: Any, n_terms: int) -> Terms:
     elif isinstance(value, (tuple, list)) and len(value) == 2:
         raw_ids, raw_weights = value
     else:
-        raise InvalidInput(f"terms must be Terms, (ids, weights) or a mapping, not {type(value).__name__}")
+        raise InvalidInput(
+            f"terms must be Terms, (ids, weights) or a mapping, not {shown(value)}; a vector is a numpy array"
+        )
     try:
         ids, weights = np.asarray(raw_ids), np.asarray(raw_weights)
     except ValueError:
@@ -204,7 +210,7 @@ def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     return value
 
 
-def _check_text(text: Any, settings: Settings) -> str | None:
+def _check_text(text: Any) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
@@ -215,12 +221,20 @@ def _check_text(text: Any, settings: Settings) -> str | None:
         text.encode()
     except UnicodeEncodeError as e:
         raise InvalidInput(f"the text is not valid Unicode (character {e.start})") from None
-    if len(text) > limits.MAX_DOCUMENT_TERMS // 2:  # shorter texts cannot have too many terms, or one too often
-        for leg in settings.legs.values():
-            if leg.kind == "words":
-                most = max(leg.vocabulary.counts(text).values(), default=1)
-                posting_lengths(np.array([most], np.uint32), leg.tf, leg.scale, str(leg.scoring.phi))
     return text
+
+
+def _count_long(text: str | None, settings: Settings) -> dict[str, Mapping[str, int]]:
+    """The words of a text that may have too many terms, or one too often; shorter ones cannot."""
+    if text is None or len(text) <= limits.MAX_DOCUMENT_TERMS // 2:
+        return {}
+    counts: dict[str, Mapping[str, int]] = {}
+    for name, leg in settings.legs.items():
+        if leg.kind == "words":
+            counts[name] = leg.vocabulary.counts(text)
+            most = max(counts[name].values(), default=1)
+            posting_lengths(np.array([most], np.uint32), leg.tf, leg.scale, str(leg.scoring.phi))
+    return counts
 
 
 def _check_image(image: Any, settings: Settings) -> ImageSource | None:
@@ -255,17 +269,22 @@ def _check_vectors(value: Any, dims: Mapping[str, int]) -> dict[str, npt.NDArray
     out: dict[str, npt.NDArray[np.float32]] = {}
     for name, raw in named.items():
         _check_vector_name(name)
+        if isinstance(raw, Sized) and len(raw) > limits.MAX_VECTOR_DIM:
+            raise LimitExceeded(f"vector {name!r} has {len(raw):,} numbers, the limit is {limits.MAX_VECTOR_DIM:,}")
         try:
-            with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, and is refused below
-                vector = np.array(raw, np.float32)  # a copy: callers reuse their buffers
+            given = np.asarray(raw)
         except (TypeError, ValueError):
             raise InvalidInput(f"vector {name!r} must be a sequence of numbers") from None
+        if given.dtype.kind not in "fiu":
+            raise InvalidInput(f"vector {name!r} must be a sequence of numbers, not {shown(raw)}")
+        with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, and is refused below
+            vector = np.array(given, np.float32)  # a copy: callers reuse their buffers
         if vector.ndim != 1 or not 1 <= len(vector) <= limits.MAX_VECTOR_DIM:
             raise InvalidInput(
-                f"vector {name!r} must have 1 to {limits.MAX_VECTOR_DIM} numbers, not shape {vector.shape}"
+                f"vector {name!r} must have 1 to {limits.MAX_VECTOR_DIM:,} numbers, not shape {vector.shape}"
             )
         if not np.isfinite(vector).all():
-            raise InvalidInput(f"vector {name!r} holds a number that is not finite")
+            raise InvalidInput(f"vector {name!r} holds a number that is not finite, or too large for 32 bits")
         if len(vector) != dims.get(name, len(vector)):
             raise InvalidInput(f"vector {name!r} has {len(vector)} numbers where others have {dims[name]}")
         out[name] = vector

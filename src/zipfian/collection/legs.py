@@ -12,7 +12,7 @@ from zipfian import limits
 from zipfian.collection.alignment import Alignment, make_alignment
 from zipfian.collection.model import Model, QueryMode, dense_model, sae_model, scalar_model, splade_model
 from zipfian.encode.base import Encoder
-from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded
+from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded, shown
 from zipfian.index.leg import LegWriteSpec
 from zipfian.retrieve.scoring import BM25, Dot, Scoring, scoring_from_json
 from zipfian.retrieve.validate import check_scoring
@@ -83,7 +83,7 @@ class Leg:
     def __post_init__(self) -> None:
         check_scoring(self.scoring)
         if not isinstance(self.pruning, Pruning):
-            raise InvalidInput(f"pruning must be Pruning(...), not {self.pruning!r:.80}")
+            raise InvalidInput(f"pruning must be Pruning(...), not {shown(self.pruning)}")
         if (self.kind == "words") != isinstance(self.word_settings, WordSettings) or (
             (self.kind in MODEL_KINDS or self.kind == "scalar") and self.model is None
         ):
@@ -119,9 +119,9 @@ class Leg:
         `"count"` as whole numbers.
         """
         if isinstance(n_terms, bool) or not isinstance(n_terms, int) or not 1 <= n_terms <= limits.MAX_TERMS:
-            raise InvalidInput(f"n_terms must be a whole number from 1 to {limits.MAX_TERMS}, not {n_terms!r}")
+            raise InvalidInput(f"n_terms must be a whole number from 1 to {limits.MAX_TERMS}, not {shown(n_terms)}")
         if tf not in ("fixed", "float32", "count"):
-            raise InvalidInput(f"tf must be 'fixed', 'float32' or 'count', not {tf!r}")
+            raise InvalidInput(f"tf must be 'fixed', 'float32' or 'count', not {shown(tf)}")
         return cls("terms", scoring or BM25(), pruning or Pruning(), tf, scale if tf == "fixed" else 1.0, n_terms)
 
     @classmethod
@@ -152,7 +152,7 @@ class Leg:
         pruning: Pruning | None, scale: float | None, query: QueryMode, use: Mapping[str, Any],
     ) -> Leg:  # fmt: skip
         if query not in ("encoder", "table"):
-            raise InvalidInput(f"query must be 'encoder' or 'table', not {query!r}")
+            raise InvalidInput(f"query must be 'encoder' or 'table', not {shown(query)}")
         model, loaded = sae_model(MODEL_KINDS[kind], vocabulary, encoder, use)
         if query == "table" and loaded.table is None:
             raise InvalidInput(f"the vocabulary {loaded.name} has no query table: use query='encoder'")
@@ -347,7 +347,7 @@ def make_legs(legs: Sequence[str] | Mapping[str, Leg] | None) -> dict[str, Leg]:
         check_leg_name(name)
         leg = legs[name] if isinstance(legs, Mapping) else default_leg(name, list(legs))
         if not isinstance(leg, Leg):
-            raise InvalidInput(f"leg {name!r} is made with Leg.words(...), Leg.latent(...) and so on, not {leg!r:.80}")
+            raise InvalidInput(f"leg {name!r} is made with Leg.words(...), Leg.latent(...) and so on, not {shown(leg)}")
         out[name] = leg
     if not out:
         raise InvalidInput("a collection needs at least one leg")
@@ -395,4 +395,4 @@ def check_together(legs: Mapping[str, Leg]) -> None:
 
 def _check_source(source: Any, what: str) -> None:
     if source not in ("text", "image"):
-        raise InvalidInput(f"the source of {what} is 'text' or 'image', not {source!r}")
+        raise InvalidInput(f"the source of {what} is 'text' or 'image', not {shown(source)}")

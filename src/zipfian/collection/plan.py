@@ -10,7 +10,7 @@ from zipfian.collection.legs import Leg
 from zipfian.collection.model import QueryMode
 from zipfian.collection.question import Question
 from zipfian.collection.settings import Settings
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.fuse.adaptive import Adaptive
 from zipfian.fuse.linear import Linear
 from zipfian.fuse.methods import Method
@@ -105,8 +105,8 @@ def make_plan(settings: Settings, question: Question, *, ann: str | None = None,
         plan = _without_networks(plan, settings)
     if ann is None:
         return plan
-    if ann not in FAMILIES:
-        raise InvalidInput(f"unknown FAISS index {ann!r}; one of {', '.join(FAMILIES)}")
+    if not isinstance(ann, str) or ann not in FAMILIES:
+        raise InvalidInput(f"unknown FAISS index {shown(ann)}; one of {', '.join(FAMILIES)}")
     if not any(settings.leg(name).has_vectors for name in plan.legs):
         raise InvalidInput(f"ann= is for legs of vectors, and {plan.name!r} searches {', '.join(plan.legs)}")
     return replace(plan, ann=ann)
@@ -184,8 +184,8 @@ def _single(fitting: Mapping[str, Leg]) -> tuple[str, tuple[str, ...]]:
 
 
 def _preset(fitting: Mapping[str, Leg], question: Question, name: str | None) -> Plan:
-    if name is not None and name not in PRESETS:
-        raise InvalidInput(f"unknown preset {name!r}; one of {', '.join(PRESETS)}")
+    if name is not None and (not isinstance(name, str) or name not in PRESETS):
+        raise InvalidInput(f"unknown preset {shown(name)}; one of {', '.join(PRESETS)}")
     content: Literal["text", "image"] = "image" if question.image is not None else "text"
     chosen: Preset = preset(name or "balanced", content)
     label = name or "hybrid"
@@ -209,7 +209,7 @@ def _method(fitting: Mapping[str, Leg], question: Question, method: str | Method
     legs = tuple(fitting)
     if not isinstance(method, str):
         if not hasattr(method, "fuse") or not hasattr(method, "depth"):
-            raise InvalidInput(f"a method is a name or a fusion such as RRF(), not {method!r:.80}")
+            raise InvalidInput(f"a method is a name or a fusion such as RRF(), not {shown(method)}")
         return Plan(str(method.to_json().get("method", "fusion")), legs, method)
     if method == "hybrid":
         return _preset(fitting, question, None)
@@ -237,7 +237,9 @@ def _method(fitting: Mapping[str, Leg], question: Question, method: str | Method
         return _training_free(fitting, method, variant or "all")
     if name == LATE:
         return _late(fitting, question, method, variant or None)
-    raise InvalidInput(f"unknown method {method!r}; methods are {', '.join(METHODS)} and the legs {', '.join(fitting)}")
+    raise InvalidInput(
+        f"unknown method {shown(method)}; methods are {', '.join(METHODS)} and the legs {', '.join(fitting)}"
+    )
 
 
 def _training_free(fitting: Mapping[str, Leg], method: str, variant: Any) -> Plan:

@@ -21,7 +21,7 @@ from zipfian.encode.cache import content_hash
 from zipfian.encode.images import ImageSource
 from zipfian.encode.registry import EncoderSpec, find
 from zipfian.encode.text import TextEncoder
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.types import Encoded, Terms
 
 Vector = npt.NDArray[np.float32]
@@ -41,10 +41,10 @@ class Question:
         self._terms: dict[tuple[str, str], Terms] = {}
         self.seconds = [0.0]
         """Spent in encoders so far; shared by all copies."""
-        if mode not in (None, "encoder", "table"):
+        if mode is not None and (not isinstance(mode, str) or mode not in ("encoder", "table")):
             raise InvalidInput(
-                f"query says how a text becomes terms: 'encoder' or 'table', not {mode!r:.60}; what to look for is the "
-                "first argument"
+                f"query says how a text becomes terms: 'encoder' or 'table', not {shown(mode)}; what to look for is "
+                "the first argument"
             )
         if isinstance(asked, str):
             if not asked or asked.isspace():
@@ -215,7 +215,10 @@ def encode_together(questions: Sequence[Question], legs: Iterable[Leg]) -> None:
 def _check_vector(values: npt.NDArray[Any]) -> Vector:
     if values.ndim != 1 or not 1 <= len(values) <= limits.MAX_VECTOR_DIM or values.dtype.kind not in "fiu":
         raise InvalidInput(f"a query vector is a row of numbers, not {values.dtype} of shape {values.shape}")
-    vector = unit(values.astype(np.float32))
-    if not np.isfinite(vector).all():
+    if not np.isfinite(values).all():
         raise InvalidInput("the query vector holds a number that is not finite")
-    return vector
+    with np.errstate(over="ignore"):
+        vector = values.astype(np.float32)
+    if not np.isfinite(vector).all():  # a direction needs no number that large
+        vector = (values / np.abs(values).max()).astype(np.float32)
+    return unit(vector)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.explain.highlight import Snippet
 from zipfian.explain.terms import compare
 from zipfian.types import Explanation
@@ -154,5 +154,5 @@ class Results(Sequence[Hit]):
     def _own(self, hit: Hit) -> Hit:
         """Numbers mean something in one snapshot only: a hit of other results is refused."""
         if not isinstance(hit, Hit) or hit not in self.hits[hit.rank - 1 : hit.rank]:
-            raise InvalidInput(f"not a hit of these results: {hit!r:.120}")
+            raise InvalidInput(f"not a hit of these results: {shown(hit)}")
         return hit

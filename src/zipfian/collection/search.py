@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from zipfian.collection.hybrid import Run
 from zipfian.collection.outcome import Outcome
@@ -14,8 +17,9 @@ from zipfian.collection.question import Question
 from zipfian.collection.results import Hit, Results
 from zipfian.collection.shortlists import Shortlists, key_of
 from zipfian.collection.view import View
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.explain.highlight import Snippet
+from zipfian.retrieve.filters import check_depth
 from zipfian.types import Explanation
 
 
@@ -24,6 +28,8 @@ def run(
     shortlists: Shortlists[tuple[Run, Outcome]],
 ) -> Results:  # fmt: skip
     """Carry a plan out, or take its outcome from the snapshot's shortlists."""
+    if isinstance(where, Mapping):
+        check_depth(where)  # before the filter becomes part of a key
     start, encoded = time.perf_counter(), question.seconds[0]
     times: dict[str, float] = {}
 
@@ -74,8 +80,12 @@ def results(
 
 def check_bonus(bonus: Any) -> None:
     """A usable reward for exact matches."""
-    if isinstance(bonus, bool) or not 0.0 <= bonus < float("inf"):
-        raise InvalidInput(f"exact_match_bonus must be a number from 0, not {bonus!r}")
+    if (
+        isinstance(bonus, bool)
+        or not isinstance(bonus, int | float | np.number)
+        or not 0.0 <= bonus <= sys.float_info.max
+    ):
+        raise InvalidInput(f"exact_match_bonus must be a number from 0, not {shown(bonus)}")
 
 
 def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:

@@ -9,7 +9,7 @@ from typing import Any
 from zipfian import limits
 from zipfian.collection.legs import Leg, check_leg_name, check_together
 from zipfian.collection.model import FindScalar
-from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded
+from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded, shown
 from zipfian.index.metadata import FIELD_TYPES, FieldType
 from zipfian.retrieve.scoring import Scoring
 
@@ -29,7 +29,7 @@ class Settings:
     def with_leg(self, name: str, leg: Leg) -> Settings:
         check_leg_name(name)
         if not isinstance(leg, Leg):
-            raise InvalidInput(f"a leg is made with Leg.words(...), Leg.latent(...) and so on, not {leg!r:.80}")
+            raise InvalidInput(f"a leg is made with Leg.words(...), Leg.latent(...) and so on, not {shown(leg)}")
         if name in self.legs:
             raise InvalidInput(f"the collection has a leg {name!r} already")
         if len(self.legs) >= limits.MAX_LEGS:
@@ -57,8 +57,8 @@ class Settings:
         return {name: leg for name, leg in self.legs.items() if leg.has_postings}
 
     def leg(self, name: str) -> Leg:
-        if name not in self.legs:
-            raise InvalidInput(f"there is no leg {name!r}; the collection has: {', '.join(self.legs)}")
+        if not isinstance(name, str) or name not in self.legs:
+            raise InvalidInput(f"there is no leg {shown(name)}; the collection has: {', '.join(self.legs)}")
         return self.legs[name]
 
     def to_json(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
 from zipfian.collection.transforms import finder, keep
 from zipfian.encode.cache import EncodingCache
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.commit import Writer
 from zipfian.index.directory import Directory
 from zipfian.index.manifest import Manifest
@@ -75,8 +75,8 @@ class Store:
 
         With `skipped`, a document that cannot be taken is handed there instead, and the others go on.
         """
-        if existing not in ("error", "skip", "replace"):
-            raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {existing!r}")
+        if not isinstance(existing, str) or existing not in ("error", "skip", "replace"):
+            raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {shown(existing)}")
         if isinstance(items, Mapping):
             raise InvalidInput("add takes an iterable of documents; put a single document into a list")
         if not isinstance(items, Iterable):
@@ -244,7 +244,7 @@ class Store:
     def merge(self, max_segments: int) -> None:
         """Join neighbours until at most so many segments are left; deleted documents leave the files."""
         if isinstance(max_segments, bool) or not isinstance(max_segments, int) or max_segments < 1:
-            raise InvalidInput(f"max_segments must be a whole number from 1, not {max_segments!r}")
+            raise InvalidInput(f"max_segments must be a whole number from 1, not {shown(max_segments)}")
         self.flush()
         self._apply_deletes()
         order = list(self._readers)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from zipfian.collection.items import check_id
 from zipfian.collection.results import Document
 from zipfian.collection.settings import Settings
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.dense import DenseSearcher
@@ -112,6 +112,8 @@ class View:
 
     def numbers(self, ids: Iterable[str]) -> Ints:
         """The numbers of documents that must be there."""
+        if not isinstance(ids, Iterable):
+            raise InvalidInput(f"documents are named by a sequence of ids, not {shown(ids)}")
         wanted = [check_id(i) for i in ids]
         found = self.find(wanted)
         if len(found) and int(found.min()) < 0:

@@ -1,9 +1,10 @@
 """Where compiled kernels are kept between processes: a folder that only this user can write to.
 
 numba's cache files are pickles, so whoever can write them can run code in every later search. They therefore never lie
-beside the sources or in a shared place, and a folder that is not ours alone is refused. The folder's name is a hash of
-all that the machine code depends on: numba itself looks at one source file only, and would keep a kernel whose callee
-in another file has changed.
+beside the sources or in a shared place. A folder that is not ours alone, or that lies where somebody else could swap it
+for another, is refused: kernels are then compiled anew in every process, and a warning says why. The folder's name is a
+hash of all that the machine code depends on: numba itself looks at one source file only, and would keep a kernel whose
+callee in another file has changed.
 """
 
 from __future__ import annotations
@@ -55,15 +56,17 @@ def fingerprint(sources: Iterable[Path], versions: Iterable[str]) -> str:
 def prepare(name: str) -> Path:
     """Make, check and return the private folder `name`; `Unusable` where there can be none."""
     try:
-        top = root()
-        top.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check_parent(top)
+        top = root().absolute()
+        _check_links(top)
+        _make_private(top)
+        top = top.resolve(strict=True)  # what is checked is what is used
+        _check_chain(top)
         kernels = top / "kernels"
         for path in (kernels, kernels / name):
             path.mkdir(mode=0o700, exist_ok=True)
             _check_private(path)
         tempfile.TemporaryFile(dir=kernels / name).close()
-    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder, or links in a circle
         raise Unusable(str(error)) from error
     return kernels / name
 
@@ -72,24 +75,47 @@ def _home() -> Path:
     return Path.home()
 
 
-def _check_parent(path: Path) -> None:
-    """Nobody else may swap the folders inside: owned by us or root, and sticky where everybody may write."""
-    found = path.stat()
+def _make_private(path: Path) -> None:
+    """Create a folder and all that is missing above it, each for this user alone: `parents=True` would not."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _check_links(path: Path) -> None:
+    """A symbolic link on the way must be ours or root's, or its owner could lead us elsewhere tomorrow."""
+    for link in (path, *path.parents):
+        if sys.platform != "win32" and link.is_symlink() and link.lstat().st_uid not in (0, os.geteuid()):
+            raise Unusable(f"{link} is a symbolic link of another user")
+
+
+def _check_chain(path: Path) -> None:
+    """Nobody else may swap a folder on the way from the root to `path`, which holds no symbolic link any more.
+
+    Each belongs to us or to root, and nobody else may write to it, unless it is sticky as /tmp is: then others can add
+    entries, and neither remove nor rename those of ours.
+    """
     if sys.platform == "win32":
-        return
-    if found.st_uid not in (0, os.geteuid()):
-        raise Unusable(f"{path} belongs to another user")
-    if found.st_mode & 0o002 and not found.st_mode & stat.S_ISVTX:
-        raise Unusable(f"{path} can be written by other users; run: chmod 700 {path}")
+        return  # profiles are private by their access lists
+    for folder in (path, *path.parents):
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode):
+            raise Unusable(f"{folder} is not a folder")
+        if found.st_uid not in (0, os.geteuid()):
+            raise Unusable(f"{folder} belongs to another user")
+        if found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
+            raise Unusable(f"{folder} can be written by other users; run: chmod go-w {folder}")
 
 
 def _check_private(path: Path) -> None:
     """A real folder, ours, that nobody else may write to."""
     found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise Unusable(f"{path} is a symbolic link; kernels are kept in a real folder")
     if not stat.S_ISDIR(found.st_mode):
         raise Unusable(f"{path} is not a folder")
     if sys.platform == "win32":
-        return  # profiles are private by their access lists
+        return
     if found.st_uid != os.geteuid():
         raise Unusable(f"{path} belongs to another user")
     if found.st_mode & 0o022:

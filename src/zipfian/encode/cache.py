@@ -22,7 +22,7 @@ from zipfian.encode import folder
 from zipfian.encode._entry import Array, Damaged, pack, unpack
 from zipfian.encode.images import ImageSource
 from zipfian.encode.regular import blocks
-from zipfian.errors import InvalidInput
+from zipfian.errors import DiskFull, InvalidInput
 from zipfian.limits import MAX_IMAGE_BYTES
 
 DEFAULT_MAX_BYTES = 4 * 1024**3
@@ -93,7 +93,8 @@ class EncodingCache:
                     file.write(data)
                 self._total = (self._total or 0) + len(data)
         except OSError as error:
-            self.problem = f"{self.path}: {error.strerror or error}"
+            why = error.why if isinstance(error, DiskFull) else error.strerror
+            self.problem = f"{self.path}: {why or error}"
             warnings.warn(
                 f"encoded items are no longer cached: {self.problem}; encoding goes on", RuntimeWarning, stacklevel=2
             )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from zipfian.compiled.folder import OVERRIDE, root
+from zipfian.errors import room_for
 
 _BLOCK = 1 << 20
 
@@ -31,16 +32,18 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
     Without `sync` a power cut may leave a file that is not whole: only for files that carry a checksum.
     Two processes may do this at once: each writes its own temporary file, and the last rename wins.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+    with room_for(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=".new-", dir=path.parent)
     os.close(handle)
     try:
-        with open(temporary, "wb") as file:
-            yield file
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with room_for(path):
+            with open(temporary, "wb") as file:
+                yield file
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
+            os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

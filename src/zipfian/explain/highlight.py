@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zipfian import limits
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.explain._graphemes import cut_after, cut_before
 from zipfian.types import Token
 
@@ -102,7 +102,7 @@ def highlight(
 
 def _check(name: str, value: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {value!r}")
+        raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {shown(value)}")
 
 
 def _merge(text: str, tokens: Sequence[Token]) -> list[Mark]:

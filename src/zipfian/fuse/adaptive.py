@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.fuse.candidates import Candidates, Fused, LegList, check_weights, combine
 from zipfian.fuse.normalise import F64, POOL, normalise
 
@@ -100,7 +100,7 @@ class Adaptive:
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", check_weights(self.weights))
         if isinstance(self.least, bool) or not isinstance(self.least, (int, float)) or not 0.0 <= self.least <= 1.0:
-            raise InvalidInput(f"least must lie between 0 and 1, not {self.least!r}")
+            raise InvalidInput(f"least must lie between 0 and 1, not {shown(self.least)}")
 
     def depth(self, k: int) -> int:
         """How many documents to ask of every leg for `k` hits."""
@@ -160,7 +160,7 @@ def trust(leg: LegList) -> float | None:
     if leg.coverage is None:
         return None
     if not 0.0 <= leg.coverage <= 1.0:
-        raise InvalidInput(f"the coverage of leg {leg.name!r} must lie between 0 and 1, not {leg.coverage!r}")
+        raise InvalidInput(f"the coverage of leg {leg.name!r} must lie between 0 and 1, not {shown(leg.coverage)}")
     return float(min(1.0, leg.coverage * max(1.0, (leg.query_words or 0) / ENOUGH)) ** STEEP)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 
 Ints = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -238,12 +239,14 @@ def weights_of(candidates: Candidates, given: Mapping[str, float]) -> F64:
 
 def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
     """Weights as plain floats, finite and not negative, at least one above 0."""
+    if not isinstance(weights, Mapping):
+        raise InvalidInput(f"weights must name the legs, such as {{'words': 1.0}}, not {shown(weights)}")
     out: dict[str, float] = {}
     for name, value in weights.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)):
-            raise InvalidInput(f"the weight of leg {name!r} must be a number, not {value!r}")
-        if not 0.0 <= float(value) < float("inf"):
-            raise InvalidInput(f"the weight of leg {name!r} must be finite and at least 0, not {value!r}")
+            raise InvalidInput(f"the weight of leg {name!r} must be a number, not {shown(value)}")
+        if not 0.0 <= value <= sys.float_info.max:
+            raise InvalidInput(f"the weight of leg {name!r} must be finite and at least 0, not {shown(value)}")
         out[str(name)] = float(value)
     if out and not any(out.values()):
         raise InvalidInput("all weights are 0: nothing would be ranked")

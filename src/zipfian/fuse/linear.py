@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.fuse.candidates import Candidates, Fused, check_weights, combine, weights_of
 from zipfian.fuse.normalise import POOL, Kind, check_kind, normalise
 
@@ -50,7 +50,7 @@ class Linear:
         {'dense': 0.8, 'tfidf': 0.19999999999999996}
         """
         if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not 0.0 <= alpha <= 1.0:
-            raise InvalidInput(f"alpha must lie between 0 and 1, not {alpha!r}")
+            raise InvalidInput(f"alpha must lie between 0 and 1, not {shown(alpha)}")
         return cls({first: float(alpha), second: 1.0 - float(alpha)}, normalise)
 
     def depth(self, k: int) -> int:

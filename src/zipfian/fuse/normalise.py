@@ -22,7 +22,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.fuse.candidates import Candidates, LegList
 
 F64 = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ POOL = 100
 def check_kind(kind: str) -> None:
     """One of the three kinds."""
     if kind not in get_args(Kind):
-        raise InvalidInput(f"unknown normalisation {kind!r}; one of {', '.join(get_args(Kind))}")
+        raise InvalidInput(f"unknown normalisation {shown(kind)}; one of {', '.join(get_args(Kind))}")
 
 
 def population(leg: LegList, pool: int = POOL) -> F64:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.fuse.candidates import Candidates, Fused, check_weights, combine, weights_of
 from zipfian.fuse.normalise import POOL, normalise
 
@@ -54,10 +55,10 @@ class RRF:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", check_weights(self.weights))
-        if isinstance(self.k, bool) or not isinstance(self.k, (int, float)) or not 0.0 <= self.k < float("inf"):
-            raise InvalidInput(f"the constant k of RRF must be a number of at least 0, not {self.k!r}")
+        if isinstance(self.k, bool) or not isinstance(self.k, (int, float)) or not 0.0 <= self.k <= sys.float_info.max:
+            raise InvalidInput(f"the constant k of RRF must be a number of at least 0, not {shown(self.k)}")
         if isinstance(self.ranks, bool) or not isinstance(self.ranks, int) or self.ranks < 1:
-            raise InvalidInput(f"ranks must be a whole number of at least 1, not {self.ranks!r}")
+            raise InvalidInput(f"ranks must be a whole number of at least 1, not {shown(self.ranks)}")
 
     def depth(self, k: int) -> int:
         """How many documents to ask of every leg for `k` hits."""

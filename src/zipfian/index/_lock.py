@@ -28,6 +28,9 @@ class Lock(Protocol):
     def note(self, text: bytes) -> None:
         """Replace the lock file's content (a few bytes, not synced)."""
 
+    def check(self) -> None:
+        """`IndexLocked` unless the right is still ours alone."""
+
     def release(self) -> None:
         """Give the right back. Harmless when repeated."""
 
@@ -37,6 +40,7 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+        self._path = path
         self._fd: int | None = None  # first of all: `__del__` also runs when the next lines fail
         if path.is_symlink():
             raise IndexCorrupt(path.name, "is a symbolic link; a collection holds plain files only")
@@ -59,6 +63,21 @@ class FileLock:
             raise IndexLocked("the lock was released")
         os.lseek(self._fd, 0, os.SEEK_SET)
         os.write(self._fd, text)
+
+    def check(self) -> None:
+        """The file that is locked must still be the one of that name: another writer would lock a new one beside it."""
+        if self._fd is None:
+            raise IndexLocked("the lock was released")
+        try:
+            same = os.path.samestat(os.fstat(self._fd), os.lstat(self._path))
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise IndexLocked(
+                f"{self._path} was removed or replaced while this writer held it, so another writer may be at work. "
+                "Nothing was committed here, and every earlier commit is as it was: close this collection, open it "
+                "again, and repeat what was not committed. Never delete that file; it is no sign of a writer"
+            )
 
     def release(self) -> None:
         """Close the file, which drops the lock. The file stays: deleting it could let two writers in."""

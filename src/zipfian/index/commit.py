@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from zipfian._version import __version__
-from zipfian.errors import FormatTooNew, IndexCorrupt, IndexExists, InvalidInput
+from zipfian.errors import FormatTooNew, IndexCorrupt, IndexExists, IndexLocked, InvalidInput
 from zipfian.index._collect import Collector
 from zipfian.index._publish import publish
 from zipfian.index.directory import LOCK_NAME, Directory
@@ -238,6 +238,11 @@ class Writer:
 
     def _publish(self) -> None:
         """Steps 2 to 5 of the protocol."""
+        try:
+            self._lock.check()
+        except IndexLocked:
+            self._stop("its lock was taken away, and another writer may have removed its files")
+            raise
         draft = Manifest(self._next, self._entries, self.settings, self.counters, self.user, __version__)
         data = draft.encode()
         manifest = Manifest.decode(draft.name, data)  # exactly what readers will see, or an error before any write

@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import IndexCorrupt, IndexExists, IndexNotFound, InvalidInput, ReadOnly
+from zipfian.errors import IndexCorrupt, IndexExists, IndexNotFound, InvalidInput, ReadOnly, room_for
 from zipfian.index._lock import FileLock, Lock
 
 Bytes = bytes | bytearray | memoryview
@@ -193,7 +193,7 @@ class FSDirectory:
     def create(self, name: str) -> FileWriter:
         """A new file, readable by whoever the umask allows."""
         with _writing(self.path):
-            return _FSFile(os.open(self._file(name), _CREATE_FLAGS, 0o666))
+            return _FSFile(os.open(self._file(name), _CREATE_FLAGS, 0o666), self._file(name))
 
     def rename(self, old: str, new: str) -> None:
         """Atomic for readers. That `new` is free is checked first: only the lock's holder renames."""
@@ -210,7 +210,8 @@ class FSDirectory:
 
     def sync(self) -> None:
         """Fsync of the folder (Windows has no such call: NTFS journals names by itself)."""
-        _sync_folder(self.path)
+        with room_for(self.path):
+            _sync_folder(self.path)
 
     def lock(self) -> Lock:
         """An OS lock on `write.lock`, which the system drops when the process dies, however it dies."""
@@ -234,23 +235,26 @@ class FSDirectory:
 class _FSFile:
     """A `FileWriter` over a descriptor, without a buffer: its user writes large pieces."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, path: Path) -> None:
         self._raw = os.fdopen(fd, "wb", buffering=0)
+        self._path = path
         self._size = 0
 
     def write(self, data: Bytes) -> None:
         view = memoryview(data).cast("B")
-        while len(view):  # a raw write may take less than it was given
-            done = self._raw.write(view) or 0
-            self._size += done
-            view = view[done:]
+        with room_for(self._path):
+            while len(view):  # a raw write may take less than it was given
+                done = self._raw.write(view) or 0
+                self._size += done
+                view = view[done:]
 
     def tell(self) -> int:
         return self._size
 
     def close(self) -> None:
         try:
-            _fsync(self._raw.fileno())
+            with room_for(self._path):
+                _fsync(self._raw.fileno())
         finally:
             self._raw.close()
 
@@ -259,19 +263,16 @@ class _FSFile:
             self._raw.close()
 
 
-class _writing:
-    """Turns the system's refusal to write into `ReadOnly`, which says where."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ReadOnly):
-            return
-        if isinstance(error, PermissionError) or (isinstance(error, OSError) and error.errno == errno.EROFS):
-            raise ReadOnly(f"{self._path} cannot be written to: {error.strerror}") from error
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turns the system's refusal to write into `ReadOnly` or `DiskFull`, which say where."""
+    try:
+        with room_for(path):
+            yield
+    except OSError as error:
+        if isinstance(error, ReadOnly) or not (isinstance(error, PermissionError) or error.errno == errno.EROFS):
+            raise
+        raise ReadOnly(f"{path} cannot be written to: {error.strerror}") from error
 
 
 def _plain(name: str, info: os.stat_result) -> os.stat_result:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, IndexNotFound, InvalidInput
+from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, IndexNotFound, InvalidInput, shown
 from zipfian.index._layout import VERSION, too_new
 from zipfian.index.directory import LOCK_NAME, Directory, check_name
 from zipfian.index.entry import SegmentEntry
@@ -128,7 +128,7 @@ def check_segments(segments: tuple[SegmentEntry, ...]) -> None:
 def manifest_name(generation: int) -> str:
     """The file name of a generation's manifest."""
     if type(generation) is not int or not 0 < generation < 10**12:
-        raise InvalidInput(f"a generation is a whole number from 1: {generation!r}")
+        raise InvalidInput(f"a generation is a whole number from 1: {shown(generation)}")
     return f"manifest-{generation:012d}.json"
 
 

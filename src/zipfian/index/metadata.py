@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.limits import MAX_FIELD_NAME_CHARS, MAX_METADATA_BYTES, MAX_METADATA_FIELDS
 
 ScalarType = Literal["string", "integer", "number", "boolean", "date"]
@@ -95,14 +95,14 @@ def check_metadata(
     changed: dict[str, FieldType] = {}
     for name, value in metadata.items():
         check_field_name(name)
-        plain = _plain(value)
-        clean[name] = plain
-        if plain is None:
-            continue
         try:
-            new = infer_field_type(plain)
-        except InvalidInput as e:
-            raise InvalidInput(f"metadata field {name!r}: {e}") from None
+            plain = _plain(value)
+            new = None if plain is None else infer_field_type(plain)
+        except (InvalidInput, LimitExceeded) as e:
+            raise type(e)(f"metadata field {name!r}: {e}") from None
+        clean[name] = plain
+        if new is None:
+            continue
         known = fields.get(name)
         merged = new if known is None else merge_field_types(name, known, new)
         if merged != known:
@@ -117,7 +117,7 @@ def check_metadata(
 def check_field_name(name: Any) -> None:
     """`InvalidInput` unless `name` can be the name of a metadata field."""
     if not isinstance(name, str) or not name:
-        raise InvalidInput(f"a metadata field needs a name, got {name!r}")
+        raise InvalidInput(f"a metadata field needs a name, got {shown(name)}")
     if len(name) > MAX_FIELD_NAME_CHARS:
         raise LimitExceeded(f"a metadata field name has {len(name)} characters; the limit is {MAX_FIELD_NAME_CHARS}")
     if name in RESERVED or name.startswith("$"):
@@ -165,7 +165,7 @@ def _scalar_type(value: Any) -> ScalarType:
         return "boolean"
     if isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            raise InvalidInput(f"the integer {str(value)[:40]} does not fit 64 bits")
+            raise InvalidInput(f"the integer {shown(value)} does not fit 64 bits")
         return "integer"
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -183,14 +183,17 @@ def _scalar_type(value: Any) -> ScalarType:
 
 
 def _plain(value: Any) -> Any:
+    """Lists of values only: a list within a list stays what it is, and is refused by its type."""
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    return value
+        if len(value) > MAX_METADATA_BYTES // 2:  # a digit and a comma each
+            raise LimitExceeded(f"a list of {len(value):,} values; metadata have at most {MAX_METADATA_BYTES:,} bytes")
+        return [v.item() if isinstance(v, np.generic) else v for v in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _check_text(text: str) -> None:
+    if len(text) > MAX_METADATA_BYTES:
+        raise LimitExceeded(f"a text of {len(text):,} characters; metadata have at most {MAX_METADATA_BYTES:,} bytes")
     try:
         text.encode()
     except UnicodeEncodeError:

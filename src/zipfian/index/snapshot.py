@@ -104,9 +104,12 @@ def _choose(generations: list[int], note: int, wanted: int | None) -> int:
     newest = generations[-1] if generations else 0
     if wanted is None and note > newest:
         raise IndexCorrupt(manifest_name(note), "is missing, though that commit was completed")
-    if wanted is not None and wanted not in generations:
+    if wanted is None:
+        return newest
+    manifest_name(wanted)  # an error for what is no number of a commit
+    if wanted not in generations:
         raise IndexNotFound(f"there is no generation {wanted}; those kept are {generations}")
-    return newest if wanted is None else wanted
+    return wanted
 
 
 def _with_way_out(directory: Directory, generations: list[int], failure: IndexCorrupt) -> IndexCorrupt:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.rerank.result import F64
 
 STEP = 10
@@ -73,13 +73,13 @@ class AdaptiveK:
         for name in ("least", "most"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidInput(f"{name} must be a whole number of at least 1, not {value!r}")
+                raise InvalidInput(f"{name} must be a whole number of at least 1, not {shown(value)}")
         if self.least > self.most:
             raise InvalidInput(f"least is {self.least}, more than most, {self.most}")
         for name in ("skip_margin", "spread"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < float("inf"):
-                raise InvalidInput(f"{name} must be a number above 0, not {value!r}")
+                raise InvalidInput(f"{name} must be a number above 0, not {shown(value)}")
 
     def choose(self, scores: F64, k: int, rarity: float | None = None) -> KChoice:
         """K for one query: 0, or a number from `least` to `most`, never below k.
@@ -91,7 +91,7 @@ class AdaptiveK:
         if not np.isfinite(best).all():
             raise InvalidInput("scores to choose K from must be finite")
         if rarity is not None and not 0.0 <= rarity <= 1.0:
-            raise InvalidInput(f"rarity must lie between 0 and 1, not {rarity!r}")
+            raise InvalidInput(f"rarity must lie between 0 and 1, not {shown(rarity)}")
         if len(best) < 2:
             return KChoice(0, 0.0, 0.0, rarity, "fewer than two candidates")
         deviation = float(best.std())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 
 Ints = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
@@ -93,7 +93,7 @@ def check_depth(depth: Any, k: int, what: str = "K") -> int:
     100
     """
     if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1:
-        raise InvalidInput(f"{what} must be a whole number of at least 1, not {depth!r}")
+        raise InvalidInput(f"{what} must be a whole number of at least 1, not {shown(depth)}")
     if depth < k:
         raise InvalidInput(
             f"{what} is {depth}, but k is {k}: at least as many candidates are reranked as hits asked for"

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from zipfian.errors import InvalidInput
 from zipfian.index.segment import SegmentReader
-from zipfian.retrieve.validate import check_k
+from zipfian.retrieve.validate import check_k, numbers
 
 Metric = Literal["cosine", "dot"]
 Matrix = npt.NDArray[np.float32]
@@ -152,14 +152,16 @@ class DenseSearcher:
         cls, vectors: npt.ArrayLike, present: Bools | None = None, metric: Metric = "cosine", name: str = "dense"
     ) -> DenseSearcher:
         """Over one matrix in memory; without `present`, rows of NaN are documents without a vector."""
-        rows = np.asarray(vectors, np.float32)
-        if rows.ndim != 2:
-            raise InvalidInput(f"vectors are a matrix of documents x dimensions, not of shape {rows.shape}")
+        given = numbers(vectors, "vectors")
+        if given.ndim != 2:
+            raise InvalidInput(f"vectors are a matrix of documents x dimensions, not of shape {given.shape}")
+        with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, and is refused below
+            rows = given.astype(np.float32, copy=False)
         here = np.asarray(~np.isnan(rows).all(axis=1) if present is None else present, np.bool_)
         if not here.all():
             rows = np.where(here[:, None], rows, np.float32(0.0))
         if not np.isfinite(rows).all():
-            raise InvalidInput("vectors hold NaN or infinite numbers")
+            raise InvalidInput("vectors hold NaN or infinite numbers, or some too large for 32 bits")
         return cls(name, [Rows(rows, here)], metric)
 
     @property
@@ -181,16 +183,25 @@ class DenseSearcher:
         """Check a query vector and make it ready; a `DenseQuery` passes through."""
         if isinstance(vector, DenseQuery):
             return vector
-        q = np.array(vector, np.float64)
-        if self.dim and q.shape != (self.dim,):
+        q = np.array(numbers(vector, f"the query vector for {self.name!r}"), np.float64)
+        if q.ndim != 1 or not len(q) or len(q) != (self.dim or len(q)):
             raise InvalidInput(f"a query for {self.name!r} is a vector of {self.dim} numbers, not of shape {q.shape}")
         if not np.isfinite(q).all():
             raise InvalidInput(f"the query vector for {self.name!r} holds NaN or infinite numbers")
+        # Brought near 1 by a power of two, which changes no digit: the squares of very large numbers do not fit.
+        power = int(np.frexp(np.abs(q).max())[1])
+        q = np.ldexp(q, -power)
         size = float(np.sqrt(np.sum(q * q)))
-        if not 1e-30 < size < 1e30:
-            raise InvalidInput(f"the query vector for {self.name!r} has length {size:g}: it has no direction to search")
+        if not size:
+            raise InvalidInput(f"the query vector for {self.name!r} is all zeros: it has no direction to search")
         if self.metric == "cosine":
             q, size = q / size, 1.0
+        else:
+            q, size = np.ldexp(q, power), float(np.ldexp(size, power))
+            if not 1e-30 < size < 1e30:
+                raise InvalidInput(
+                    f"the query vector for {self.name!r} has length {size:g}; dot products take 1e-30 to 1e30"
+                )
         top = float(np.abs(q).max())
         # 127 times the sum of all codes must stay below 2**31, so that 32 bits hold any product
         room = ((2**31 - 1) / 127.0 - len(q)) / (float(np.abs(q).sum()) / top)

@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.column import Column
 from zipfian.index.metadata import FieldType, ScalarType, element_type, microseconds
 from zipfian.limits import MAX_FILTER_DEPTH, MAX_FILTER_NODES, MAX_FILTER_VALUES
@@ -29,6 +29,9 @@ from zipfian.retrieve._compare import Bools, compare_numbers, is_one_of, matchin
 
 Operator = Literal["in", "<", "<=", ">", ">="]
 OPERATORS = ("==", "!=", "in", "not in", "<", "<=", ">", ">=", "exists")
+_DEEPEST = 2 * MAX_FILTER_DEPTH + 2
+"""Containers in containers: a mapping and a list for each `and`, then a field, its operator and a list of values."""
+
 _RANGES: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
@@ -147,7 +150,26 @@ def parse_where(where: Mapping[str, Any], fields: Mapping[str, FieldType]) -> Fi
 
     `InvalidInput` says what is wrong with the expression and what would be right; `LimitExceeded` if it is too large.
     """
+    if isinstance(where, Mapping):
+        check_depth(where)
     return _Parser(fields).expression(where, 1)
+
+
+def check_depth(where: Any) -> None:
+    """`LimitExceeded` for a filter that is nested too deep for anything that reads it by recursion.
+
+    Without recursion itself, and every container is looked at once at each depth, however often it is used.
+    """
+    level, depth = [where], 0
+    while level:
+        depth += 1
+        if depth > _DEEPEST:
+            raise LimitExceeded(f"a filter is nested more than {MAX_FILTER_DEPTH} deep")
+        inside: dict[int, Any] = {}
+        for value in level:
+            parts = value.values() if isinstance(value, Mapping) else value
+            inside.update((id(p), p) for p in parts if isinstance(p, Mapping | list | tuple | Set))
+        level = list(inside.values())
 
 
 class _Parser:
@@ -157,7 +179,7 @@ class _Parser:
 
     def expression(self, where: Any, depth: int) -> Filter:
         if not isinstance(where, Mapping):
-            raise InvalidInput(f"a filter is a mapping such as {{'field': value}}, not {_shown(where)}")
+            raise InvalidInput(f"a filter is a mapping such as {{'field': value}}, not {shown(where)}")
         if depth > MAX_FILTER_DEPTH:
             raise LimitExceeded(f"a filter is nested more than {MAX_FILTER_DEPTH} deep")
         parts: list[Filter] = []
@@ -176,7 +198,7 @@ class _Parser:
     def list_of(self, key: str, value: Any, depth: int) -> tuple[Filter, ...]:
         self.count()
         if not isinstance(value, list | tuple) or not value:
-            raise InvalidInput(f"{key!r} needs a list of filters, not {_shown(value)}")
+            raise InvalidInput(f"{key!r} needs a list of filters, not {shown(value)}")
         return tuple(self.expression(part, depth + 1) for part in value)
 
     def field(self, name: Any, value: Any) -> list[Filter]:
@@ -192,11 +214,11 @@ class _Parser:
         self.count()
         if operator == "exists":
             if not isinstance(value, bool):
-                raise InvalidInput(f"field {name!r}: 'exists' needs True or False, not {_shown(value)}")
+                raise InvalidInput(f"field {name!r}: 'exists' needs True or False, not {shown(value)}")
             return Exists(name, value)
         if operator in ("in", "not in"):
             if not isinstance(value, list | tuple | Set):
-                raise InvalidInput(f"field {name!r}: {operator!r} needs a list of values, not {_shown(value)}")
+                raise InvalidInput(f"field {name!r}: {operator!r} needs a list of values, not {shown(value)}")
             if len(value) > MAX_FILTER_VALUES:
                 raise LimitExceeded(f"field {name!r}: {len(value)} values; the limit is {MAX_FILTER_VALUES}")
             values = tuple(self.value(name, v) for v in value)
@@ -204,9 +226,7 @@ class _Parser:
         if operator in ("==", "!="):
             return Condition(name, "in", (self.value(name, value),), operator == "!=")
         if operator not in _RANGES:
-            raise InvalidInput(
-                f"field {name!r}: unknown operator {_shown(operator)}; use one of {', '.join(OPERATORS)}"
-            )
+            raise InvalidInput(f"field {name!r}: unknown operator {shown(operator)}; use one of {', '.join(OPERATORS)}")
         if element_type(self.fields[name]) == "boolean":
             raise InvalidInput(f"field {name!r} holds booleans, which {operator!r} does not compare; use == or !=")
         return Condition(name, _RANGES[operator], (self.value(name, value),))
@@ -225,16 +245,16 @@ class _Parser:
             why = "; use {'exists': False} for documents without it" if value is None else ""
             kind_name = self.fields[name]
             raise InvalidInput(
-                f"field {name!r} is of type {kind_name} and compares with {hint}, not {_shown(value)}{why}"
+                f"field {name!r} is of type {kind_name} and compares with {hint}, not {shown(value)}{why}"
             )
         return found
 
     def unknown_field(self, name: Any) -> str:
         if not self.fields:
-            return f"unknown metadata field {_shown(name)}: the documents of this collection have no metadata"
+            return f"unknown metadata field {shown(name)}: the documents of this collection have no metadata"
         near = difflib.get_close_matches(str(name), self.fields, 1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        return f"unknown metadata field {_shown(name)}{hint}; known fields: {_listed(sorted(self.fields))}"
+        return f"unknown metadata field {shown(name)}{hint}; known fields: {_listed(sorted(self.fields))}"
 
     def count(self) -> None:
         self.nodes += 1
@@ -258,11 +278,6 @@ def _comparable(kind: ScalarType, value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def _listed(names: Sequence[str]) -> str:

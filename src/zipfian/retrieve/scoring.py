@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.index.phi import parse_phi, phi_name
 from zipfian.retrieve.layout import BM25L, LINEAR, LOGTF, SATURATE
 
@@ -40,8 +39,8 @@ class KernelSpec(NamedTuple):
 
 def _number(name: str, value: Any, most: float) -> float:
     """A parameter as a float in [0, most]."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= most:
-        raise InvalidInput(f"{name} must be a number from 0 to {most:g}, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= value <= most:
+        raise InvalidInput(f"{name} must be a number from 0 to {most:g}, not {shown(value)}")
     return float(value)
 
 
@@ -84,7 +83,7 @@ class BM25:
         object.__setattr__(self, "k1", _number("k1", self.k1, 1e6))
         object.__setattr__(self, "b", _number("b", self.b, 1.0))
         if self.variant not in get_args(Variant):
-            raise InvalidInput(f"unknown BM25 variant {self.variant!r}; one of {', '.join(get_args(Variant))}")
+            raise InvalidInput(f"unknown BM25 variant {shown(self.variant)}; one of {', '.join(get_args(Variant))}")
         if self.delta is not None:
             if self.variant not in ("bm25l", "bm25+"):
                 raise InvalidInput("delta belongs to the variants 'bm25l' and 'bm25+' only")

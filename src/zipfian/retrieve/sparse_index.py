@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.phi import parse_phi
 from zipfian.retrieve.arena import NO_MASK, Layout
 from zipfian.retrieve.layout import WINDOW
@@ -205,7 +205,7 @@ class SparseIndex:
         from zipfian.retrieve import kernels
 
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise InvalidInput(f"threads must be a whole number >= 1, not {threads!r}")
+            raise InvalidInput(f"threads must be a whole number >= 1, not {shown(threads)}")
         width = check_k(k)
         limit = min(width, self.n_docs)
         rows, flat, given = check_batch(indptr, terms, weights, self._scoring)

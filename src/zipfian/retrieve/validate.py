@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import InvalidInput, LimitExceeded, ZipfianError
+from zipfian.errors import InvalidInput, LimitExceeded, ZipfianError, shown
 from zipfian.index.phi import parse_phi
 from zipfian.retrieve.scoring import BM25, Dot, Scoring, TfIdf
 
 
 def check_k(k: Any) -> int:
     """A usable number of hits."""
+    if isinstance(k, bool) or not isinstance(k, SupportsIndex):
+        raise InvalidInput(f"k must be a whole number, not {shown(k)}")
     try:
         value = operator.index(k)
-    except TypeError:
-        raise InvalidInput(f"k must be a whole number, not {k!r}") from None
+    except TypeError:  # an array has the method, too
+        raise InvalidInput(f"k must be a whole number, not {shown(k)}") from None
     if value < 1:
-        raise InvalidInput(f"k must be at least 1, not {value}")
+        raise InvalidInput(f"k must be at least 1, not {shown(value)}")
     if value > limits.MAX_K:
-        raise LimitExceeded(f"k is {value}, the limit is {limits.MAX_K}")
+        raise LimitExceeded(f"k is {shown(value)}, the limit is {limits.MAX_K}")
     return value
 
 
 def check_scoring(scoring: Any) -> Scoring:
     """One of the formulas of `scoring`."""
     if not isinstance(scoring, BM25 | Dot | TfIdf):
-        raise InvalidInput(f"scoring must be BM25(...), Dot() or TfIdf(), not {scoring!r}")
+        raise InvalidInput(f"scoring must be BM25(...), Dot() or TfIdf(), not {shown(scoring)}")
     return scoring
 
 
@@ -75,12 +77,12 @@ def check_csr(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[Any]]:
     """CSR rows with ascending term ids and positive weights, or an error that names the first bad row."""
     if isinstance(n_terms, bool) or not isinstance(n_terms, (int, np.integer)) or n_terms < 0:
-        raise InvalidInput(f"n_terms must be a whole number >= 0, not {n_terms!r}")
+        raise InvalidInput(f"n_terms must be a whole number >= 0, not {shown(n_terms)}")
     if n_terms > limits.MAX_TERMS:
         raise LimitExceeded(f"n_terms is {n_terms}, the limit is {limits.MAX_TERMS}")
     ip = whole_numbers(indptr, "indptr").astype(np.int64, copy=False)
     ix = whole_numbers(indices, "indices")
-    w = _numbers(weights, "weights")
+    w = numbers(weights, "weights")
     if len(ip) == 0 or ip[0] != 0 or ip[-1] != len(ix) or np.any(ip[1:] < ip[:-1]):
         raise InvalidInput(f"indptr must ascend from 0 to len(indices) = {len(ix)}")
     if len(ip) - 1 > limits.MAX_DOCUMENTS:
@@ -127,18 +129,19 @@ def check_batch(
         raise InvalidInput(f"indptr must ascend within 0 .. {len(t)}, the number of query terms")
     if len(rows) > 1 and int(np.diff(rows).max()) > limits.MAX_QUERY_TERMS:
         raise LimitExceeded(f"a query of {int(np.diff(rows).max())} terms, the limit is {limits.MAX_QUERY_TERMS}")
-    given = None if weights is None else _numbers(weights, "query weights")
+    given = None if weights is None else numbers(weights, "query weights")
     if given is not None and given.shape != t.shape:
         raise InvalidInput(f"{len(t)} query terms but weights of shape {given.shape}")
     end = int(rows[-1])
     return rows, plain(t[:end], np.int64), _given(None if given is None else given[:end], (end,), scoring)
 
 
-def _numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+def numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """An array of numbers, of whatever size they are given in."""
     try:
         out = np.asarray(values)
-    except ValueError:
-        raise InvalidInput(f"{what} must be a flat list of numbers") from None
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{what} must be a sequence of numbers") from None
     if out.dtype.kind not in "iuf" and out.size:
         raise InvalidInput(f"{what} must be numbers, not {out.dtype}")
     return out
@@ -147,7 +150,7 @@ def _numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
 def _given(weights: npt.ArrayLike | None, shape: tuple[int, ...], scoring: Scoring) -> npt.NDArray[np.float64]:
     if weights is None:
         return np.empty(0, np.float64)
-    w = _numbers(weights, "query weights")
+    w = numbers(weights, "query weights")
     if w.shape != shape:
         raise InvalidInput(f"{shape[0]} query terms but weights of shape {w.shape}")
     w = plain(w, np.float64)

@@ -6,7 +6,6 @@ as float16: a tenth of a percent, far below what an autoencoder leaves unexplain
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.encode.base import GROUP_CHARS, GROUP_ITEMS, Encoder
-from zipfian.errors import DiskFull, InvalidInput
+from zipfian.errors import DiskFull, InvalidInput, room_for
 from zipfian.train.source import MemorySource, Source, shard_source
 from zipfian.types import Encoded
 
@@ -187,17 +186,18 @@ class _Shards:
 def _save(path: Path, rows: Half, done: int) -> None:
     part = path.with_suffix(".part")
     try:
-        with part.open("wb") as stream:
+        with room_for(path), part.open("wb") as stream:
             np.save(stream, rows, allow_pickle=False)
         os.replace(part, path)
-    except OSError as error:
+    except DiskFull as error:
         part.unlink(missing_ok=True)
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
         raise DiskFull(
             f"{path.parent}: the disk is full after {done:,} tokens. Free some space, train on fewer tokens (--limit) "
             "or put the output on another disk (--out)"
         ) from error
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def _complete(folder: Path, identity: str) -> Activations | None:

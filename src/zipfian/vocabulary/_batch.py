@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,24 +16,42 @@ from zipfian.types import LegBatch
 _Ints = npt.NDArray[np.int64]
 
 
-class _Numbering(dict[str, int]):
-    """Numbers strings in order of first sight."""
+Key = str | tuple[str]
+"""A chunk that is yet to be analysed, or a term of a text that was counted already."""
 
-    def __missing__(self, string: str) -> int:
-        self[string] = number = len(self)
+_Key = TypeVar("_Key")
+Text = TypeVar("Text")
+
+
+class _Numbering(dict[_Key, int]):
+    """Numbers keys in order of first sight."""
+
+    def __missing__(self, key: _Key) -> int:
+        self[key] = number = len(self)
         return number
 
 
 def count_batch(
-    texts: Iterable[str], chunks: Callable[[str], Iterable[str]], terms: Callable[[str], Iterable[str]]
+    texts: Iterable[Text],
+    chunks: Callable[[Text], Iterable[str] | Mapping[str, int]],
+    terms: Callable[[str], Iterable[str]],
 ) -> LegBatch:
     """Term counts of texts as a `LegBatch`, its terms sorted as UTF-8 bytes.
 
     Python only numbers the chunks of each text; every distinct chunk becomes terms once, and counting is one numpy
-    sort of (document, term) keys.
+    sort of (document, term) keys. Of a long text `chunks` gives counted terms instead: each is one key, and its count
+    is put in afterwards.
     """
-    numbers = _Numbering()
-    rows = [np.fromiter(map(numbers.__getitem__, chunks(text)), dtype=np.int32) for text in texts]
+    numbers: _Numbering[Key] = _Numbering()
+    rows: list[npt.NDArray[np.int32]] = []
+    counted: dict[int, npt.NDArray[np.uint32]] = {}
+    for text in texts:
+        found = chunks(text)
+        if isinstance(found, Mapping):
+            ordered = sorted(found)  # as the finished row is
+            counted[len(rows)] = np.fromiter(map(found.__getitem__, ordered), np.uint32, len(ordered))
+            found = zip(ordered)  # type: ignore[assignment]
+        rows.append(np.fromiter(map(numbers.__getitem__, found), dtype=np.int32))
     words, starts, chunk_terms = _terms_of_chunks(numbers, terms)
 
     n_chunks = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
@@ -44,23 +64,24 @@ def count_batch(
     tf = np.diff(first, append=len(keys)).astype(np.uint32)
     keys = keys[first]
     indptr = np.searchsorted(keys, np.arange(len(rows) + 1, dtype=np.int64) << 32).astype(np.int64)
+    for row, counts in counted.items():
+        tf[indptr[row] : indptr[row + 1]] = counts
     most = int(np.diff(indptr).max(initial=0))
     if most > limits.MAX_DOCUMENT_TERMS:
         raise LimitExceeded(f"a text has {most:,} distinct terms, more than {limits.MAX_DOCUMENT_TERMS:,}: split it")
     return LegBatch(indptr=indptr, terms=words, indices=(keys & 0xFFFFFFFF).astype(np.int32), tf=tf)
 
 
-def _terms_of_chunks(chunks: Iterable[str], terms: Callable[[str], Iterable[str]]) -> tuple[list[str], _Ints, _Ints]:
-    """Sorted terms; for chunk i the places [starts[i], starts[i + 1]) of the last array index them."""
-    numbers = _Numbering()
-    flat: list[int] = []
-    starts = [0]
-    for chunk in chunks:
-        flat.extend(map(numbers.__getitem__, terms(chunk)))
+def _terms_of_chunks(keys: Iterable[Key], terms: Callable[[str], Iterable[str]]) -> tuple[list[str], _Ints, _Ints]:
+    """Sorted terms; for key i the places [starts[i], starts[i + 1]) of the last array index them."""
+    numbers: _Numbering[str] = _Numbering()
+    flat, starts = array("q"), array("q", [0])
+    for key in keys:
+        flat.extend(map(numbers.__getitem__, terms(key) if isinstance(key, str) else key))
         starts.append(len(flat))
     words = sorted(numbers)  # code point order is UTF-8 byte order
     place = np.empty(len(words), dtype=np.int64)
-    place[[numbers[word] for word in words]] = np.arange(len(words))
+    place[np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))] = np.arange(len(words))
     return words, np.asarray(starts, dtype=np.int64), place[np.asarray(flat, dtype=np.int64)]
 
 

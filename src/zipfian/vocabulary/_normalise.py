@@ -75,14 +75,31 @@ _CHARACTERS = _Characters()
 _TURKISH_I = str.maketrans({"I": "ı", "İ": "i"})
 
 
+_MOST_MARKS = 30
+"""Marks on one letter, as in Unicode's stream-safe format: no language has more, and putting n of them in order takes
+n * n steps."""
+
+
 def normalise(word: str, *, turkish: bool = False) -> str:
     """Case-folded NFKC form of a word, less what NFKC brings in that is no part of a word (spaces, brackets)."""
     if word.isascii() and not turkish:
         return word.lower()
+    if len(word) > 2 * _MOST_MARKS:
+        word = _stream_safe(word)
     if turkish:
         word = unicodedata.normalize("NFC", word).translate(_TURKISH_I)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
     return unicodedata.normalize("NFC", folded.translate(_CHARACTERS))
+
+
+def _stream_safe(word: str) -> str:
+    """The word without the marks beyond the thirtieth on a letter."""
+    kept, marks = [], 0
+    for char in word:
+        marks = marks + 1 if unicodedata.combining(char) else 0
+        if marks <= _MOST_MARKS:
+            kept.append(char)
+    return "".join(kept)
 
 
 def fold_accents(word: str) -> str:

@@ -17,6 +17,8 @@ The rules, and why:
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -33,6 +35,12 @@ _UNDERSCORE = r"\U0000005f-\U0000005f"
 """As `_characters` spells it in a class."""
 
 
+LONG_CHUNK = 512
+"""Characters of a chunk that is no word of any language; `cut` takes it apart instead of `pieces`."""
+
+_BETWEEN_HYPHENS = re.compile(f"[^{re.escape(HYPHENS)}]+")
+_HYPHEN = re.compile(f"[{re.escape(HYPHENS)}]")
+_BETWEEN_COMMAS = re.compile("[^,]+")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _DOT_NET = re.compile(r"\.[nN][eE][tT]")
 
@@ -43,24 +51,34 @@ class _Patterns(NamedTuple):
     chunk_or_dot_net: re.Pattern[str]
     """The same with the dot of `.NET`; only for texts that need it, because it is slower."""
     piece: re.Pattern[str]
+    piece_of_chunk: re.Pattern[str]
+    """A piece with the dot of `.NET` before it or the sign of `C++` after it, at the ends of a chunk."""
     cluster: re.Pattern[str]
+    marked: re.Pattern[str]
     han: re.Pattern[str]
 
 
 def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks: str, han: str) -> _Patterns:
-    """All patterns are linear: what joins words is never part of a word."""
+    """All patterns are linear: what joins words is never part of a word.
+
+    So what a group matched is never given back, and the repeats are possessive (`*+`): `re` would remember a hundred
+    bytes for each part of a compound otherwise.
+    """
     word = f"[{start}][{inside}]*" if start != inside else f"[{start}]+"
     joint = rf"(?:[.@&{apostrophes}{re.escape(HYPHENS)}]|(?<=[0-9]),(?=[0-9]))"
-    compound = rf"{word}(?:{joint}{word})*(?:\+\+|\#(?![{start}]))?"
+    compound = rf"{word}(?:{joint}{word})*+(?:\+\+|\#(?![{start}]))?"
     dot = rf"(?:(?<![\w.])\.(?=[nN][eE][tT](?![{inside}])))?"
     cluster = f"[{unspaced}][{marks}]*"
     plain = word.replace(_UNDERSCORE, "")
     inner = rf"(?:[{apostrophes}](?:(?<![0-9].)|(?![0-9]))|[.,](?<=[0-9].)(?=[0-9]))"
+    piece = f"{plain}(?:{inner}{plain})*+"
     return _Patterns(
-        chunk=re.compile(f"{compound}|(?:{cluster})+"),
-        chunk_or_dot_net=re.compile(f"{dot}{compound}|(?:{cluster})+"),
-        piece=re.compile(f"{plain}(?:{inner}{plain})*"),
+        chunk=re.compile(f"{compound}|(?:{cluster})++"),
+        chunk_or_dot_net=re.compile(f"{dot}{compound}|(?:{cluster})++"),
+        piece=re.compile(piece),
+        piece_of_chunk=re.compile(rf"(?:\A\.)?{piece}(?:(?:\+\+|\#)\Z)?"),
         cluster=re.compile(cluster),
+        marked=re.compile(f"[{marks}]"),
         han=re.compile(f"[{han}]"),
     )
 
@@ -99,6 +117,13 @@ def pieces(chunk: str, *, join: bool = True) -> Iterator[Piece]:
     if chunk.isascii() and chunk.isalnum():
         yield chunk, 0, len(chunk)
         return
+    if len(chunk) > LONG_CHUNK and not is_run(chunk) and (apart := cut(chunk, join=join)) is not None:
+        for part in apart.parts:
+            offset = part.start()
+            yield from ((spelling, offset + start, offset + end) for spelling, start, end in pieces(part[0], join=join))
+        if apart.joined is not None:
+            yield apart.joined
+        return
     patterns = _patterns(chunk)
     if patterns.cluster.match(chunk):
         yield from _pairs(chunk, patterns)
@@ -109,13 +134,87 @@ def pieces(chunk: str, *, join: bool = True) -> Iterator[Piece]:
 
 
 def _pairs(run: str, patterns: _Patterns) -> Iterator[Piece]:
-    clusters = [(m.start(), m.end()) for m in patterns.cluster.finditer(run)]
-    for i, (start, end) in enumerate(clusters):
-        if len(clusters) == 1 or patterns.han.match(run, start):
-            yield run[start:end], start, end
-        if i + 1 < len(clusters):
-            after = clusters[i + 1][1]
-            yield run[start:after], start, after
+    """One pair behind, so that nothing is kept."""
+    before: re.Match[str] | None = None
+    for cluster in patterns.cluster.finditer(run):
+        if before is not None:
+            yield run[before.start() : cluster.end()], before.start(), cluster.end()
+        if patterns.han.match(cluster[0]) or cluster.end() - cluster.start() == len(run):
+            yield cluster[0], cluster.start(), cluster.end()
+        before = cluster
+
+
+class Cut(NamedTuple):
+    """A long chunk taken apart: the pieces of its parts, and `joined`, are those of the whole, in their order."""
+
+    parts: Iterator[re.Match[str]]
+    """Shorter chunks. One may be long itself and has to be cut again, never into itself."""
+    joined: Piece | None
+
+
+def cut(chunk: str, *, join: bool = True) -> Cut | None:
+    """Take a long compound apart, in memory that does not grow with it; None where it has few pieces anyway.
+
+    `pieces` would hold millions of them at once. What it does with a compound of many parts is nothing but what it does
+    with each of them: only up to MAX_JOINED_PARTS are run together.
+    """
+    patterns = _patterns(chunk)
+    groups = _count_groups(chunk, patterns.piece)
+    if groups > 1:
+        few = join and groups <= limits.MAX_JOINED_PARTS
+        return Cut(_BETWEEN_HYPHENS.finditer(chunk), _joined_beginning(chunk, patterns.piece) if few else None)
+    found = list(itertools.islice(patterns.piece.finditer(chunk), limits.MAX_JOINED_PARTS + 1))
+    if len(found) == 1 and "," in found[0][0] and not _THOUSANDS.fullmatch(found[0][0]):
+        return Cut(_BETWEEN_COMMAS.finditer(chunk), None) if _many_numbers(found) else None
+    return Cut(patterns.piece_of_chunk.finditer(chunk), None) if _many_numbers(found) else None
+
+
+def is_run(chunk: str) -> bool:
+    """Whether a chunk is written in a script without spaces."""
+    return _patterns(chunk).cluster.match(chunk) is not None
+
+
+def clusters(run: str) -> Iterator[str]:
+    """The characters of a run, each with its marks."""
+    patterns = _patterns(run)
+    if patterns.marked.search(run) is None:
+        return iter(run)
+    return map(operator.itemgetter(0), patterns.cluster.finditer(run))
+
+
+def is_han(cluster: str) -> bool:
+    """Whether a character of a run is a term by itself."""
+    return _patterns(cluster).han.match(cluster) is not None
+
+
+def _count_groups(chunk: str, piece: re.Pattern[str]) -> int:
+    """Parts between hyphens that hold a piece, counted as far as it matters."""
+    groups, at = 0, 0
+    while groups <= limits.MAX_JOINED_PARTS and (found := piece.search(chunk, at)):
+        groups += 1
+        hyphen = _HYPHEN.search(chunk, found.end())
+        if hyphen is None:
+            break
+        at = hyphen.end()
+    return groups
+
+
+def _many_numbers(found: list[re.Match[str]]) -> bool:
+    """Whether these pieces, taken apart at their commas, are too many to be run together."""
+    parts = (1 if _THOUSANDS.fullmatch(m[0]) else m[0].count(",") + 1 for m in found)
+    return sum(parts) > limits.MAX_JOINED_PARTS
+
+
+def _joined_beginning(chunk: str, pattern: re.Pattern[str]) -> Piece | None:
+    """What `_joined` makes of all pieces, as far as a term can be long."""
+    spelling, numeric, start, end = "", True, -1, 0
+    for match in pattern.finditer(chunk.rstrip("+#")):
+        for piece, first, last in _numbers(match.group(), match.start()):
+            start, end = (first if start < 0 else start), last
+            numeric = numeric and piece[0].isdigit() and piece[-1].isdigit()
+            if len(spelling) < limits.MAX_TERM_BYTES:
+                spelling += piece[: limits.MAX_TERM_BYTES]
+    return None if numeric else (spelling, start, end)
 
 
 def _compound(chunk: str, pattern: re.Pattern[str], join: bool) -> list[Piece]:

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from zipfian import limits
@@ -15,11 +15,12 @@ from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.types import LegBatch, TfKind, Token
 from zipfian.vocabulary._batch import count_batch
 from zipfian.vocabulary._cache import WordCache
+from zipfian.vocabulary._long import LONG_TEXT, Finder, Tally
 from zipfian.vocabulary._normalise import drop_apostrophes, fold_accents, normalise
 from zipfian.vocabulary._word_settings import WordSettings
 from zipfian.vocabulary.stemming import FOLD_FIRST, make_stemmer, stemmer_version
 from zipfian.vocabulary.stopwords import stop_words
-from zipfian.vocabulary.tokenizer import chunk_pattern, pieces
+from zipfian.vocabulary.tokenizer import LONG_CHUNK, chunk_pattern, pieces
 
 _NOT_STEMMED = re.compile(r"[0-9+#.@&_\u2044]")
 _Span = tuple[str, int, int]
@@ -58,9 +59,9 @@ class Words:
         self._query_stop = frozenset(self._fold(self._plain(word)) for word in chosen)
         self._stop = self._query_stop if self.settings.drop_stop_words else frozenset()
         self._term: WordCache[str] = WordCache(self._analyse)
-        self._terms: WordCache[tuple[str, ...]] = WordCache(self._chunk_terms)
-        self._spans: WordCache[tuple[_Span, ...]] = WordCache(self._chunk_spans)
-        self._query_terms: WordCache[tuple[tuple[str, bool], ...]] = WordCache(self._chunk_query_terms)
+        self._terms: WordCache[Iterable[str]] = WordCache(self._chunk_terms)
+        self._spans: WordCache[Iterable[_Span]] = WordCache(self._chunk_spans)
+        self._query_terms: WordCache[Iterable[tuple[str, bool]]] = WordCache(self._chunk_query_terms)
 
     # ------------------------------------------------------------------ documents
 
@@ -70,6 +71,10 @@ class Words:
 
     def counts(self, text: str) -> dict[str, int]:
         """How often each term occurs in `text`, in order of first occurrence."""
+        prepared = self._prepare(text)
+        if len(prepared) > LONG_TEXT:
+            join = self.settings.join_compounds
+            return Tally(self._terms.__getitem__, self._term.__getitem__, join=join).count(prepared)
         counts = Counter(self._iter_terms(text))
         if len(counts) > limits.MAX_DOCUMENT_TERMS:
             raise LimitExceeded(
@@ -77,17 +82,23 @@ class Words:
             )
         return counts
 
-    def batch(self, items: Iterable[str]) -> LegBatch:
-        """Counts of many texts, `items`, as one compressed sparse row matrix over their sorted terms."""
-        return count_batch(items, self._chunks, self._terms.__getitem__)
+    def batch(self, items: Iterable[str | Mapping[str, int]]) -> LegBatch:
+        """Counts of many texts, or what `counts` made of them (`items`), as a compressed sparse row matrix over sorted terms."""
+        return count_batch(items, self._chunks_or_counts, self._terms.__getitem__)
 
     def tokenize(self, text: str) -> list[Token]:
         """Every occurrence of a term and the characters of the original text it came from."""
         return [Token(term, start, end) for term, start, end in self._locate(text)]
 
     def spans(self, text: str, wanted: Collection[str]) -> list[Token]:
-        """The occurrences in `text` of the `wanted` terms only, for highlighting and evidence."""
-        return [Token(term, start, end) for term, start, end in self._locate(text) if term in wanted]
+        """The first MAX_PLACES occurrences in `text` of the `wanted` terms only, for highlighting and evidence."""
+        prepared = self._prepare(text)
+        if len(prepared) > LONG_TEXT:
+            join = self.settings.join_compounds
+            found = Finder(self._spans.__getitem__, self._term.__getitem__, wanted, join=join).find(prepared)
+        else:
+            found = (Token(term, start, end) for term, start, end in self._locate(text) if term in wanted)
+        return list(itertools.islice(found, limits.MAX_PLACES))
 
     # ------------------------------------------------------------------ queries
 
@@ -130,6 +141,11 @@ class Words:
         text = self._prepare(text)
         return chunk_pattern(text).findall(text)
 
+    def _chunks_or_counts(self, text: str | Mapping[str, int]) -> list[str] | Mapping[str, int]:
+        if isinstance(text, Mapping):
+            return text
+        return self._chunks(text) if len(text) <= LONG_TEXT else self.counts(text)
+
     def _iter_terms(self, text: str) -> Iterable[str]:
         return itertools.chain.from_iterable(map(self._terms.__getitem__, self._chunks(text)))
 
@@ -150,27 +166,28 @@ class Words:
             )
         return text.lower() if text.isascii() and not self._turkish else text
 
-    def _chunk_terms(self, chunk: str) -> tuple[str, ...]:
+    def _chunk_terms(self, chunk: str) -> Iterable[str]:
         if chunk.isascii() and chunk.isalnum():
             term = self._analyse(chunk)
             return (term,) if term else ()
         found = pieces(chunk, join=self.settings.join_compounds)
-        return tuple([term for spelling, _, _ in found if (term := self._term[spelling])])
+        terms = (term for spelling, _, _ in found if (term := self._term[spelling]))
+        return terms if len(chunk) > LONG_CHUNK else tuple(terms)  # too long to be remembered: one by one
 
-    def _chunk_spans(self, chunk: str) -> tuple[_Span, ...]:
+    def _chunk_spans(self, chunk: str) -> Iterable[_Span]:
         found = pieces(chunk, join=self.settings.join_compounds)
-        return tuple([(term, start, end) for spelling, start, end in found if (term := self._term[spelling])])
+        spans = ((term, start, end) for spelling, start, end in found if (term := self._term[spelling]))
+        return spans if len(chunk) > LONG_CHUNK else tuple(spans)
 
-    def _chunk_query_terms(self, chunk: str) -> tuple[tuple[str, bool], ...]:
+    def _chunk_query_terms(self, chunk: str) -> Iterable[tuple[str, bool]]:
         """Terms, and whether each is more than a function word: told before stemming, or `doe` would be `does`."""
         found = pieces(chunk, join=self.settings.join_compounds)
-        return tuple(
-            [
-                (term, self._fold(self._plain(spelling)) not in self._query_stop)
-                for spelling, _, _ in found
-                if (term := self._term[spelling])
-            ]
+        terms = (
+            (term, self._fold(self._plain(spelling[: limits.MAX_TERM_BYTES])) not in self._query_stop)
+            for spelling, _, _ in found
+            if (term := self._term[spelling])
         )
+        return terms if len(chunk) > LONG_CHUNK else tuple(terms)
 
     def _plain(self, spelling: str) -> str:
         """The normalised word before stemming."""
