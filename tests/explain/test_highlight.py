@@ -59,6 +59,12 @@ def test_the_best_passage_is_chosen() -> None:
     assert len(snippet.text) <= 60
 
 
+def test_two_words_are_worth_more_than_one_three_times() -> None:
+    text = "cell cell cell " + "filler " * 50 + "wall membrane"
+    (snippet,) = show(text, "cell wall membrane", max_chars=30, max_snippets=1)
+    assert snippet.render("[", "]").endswith("[wall] [membrane]")
+
+
 def test_weights_decide() -> None:
     text = "rare " + "filler " * 50 + "common usual"
     spans = WORDS.spans(text, {"rare", "common", "usual"})
