@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -25,12 +25,19 @@ DIM = 4
 class MeaningEncoder:
     """An encoder of your own: every known word becomes the vector of its meaning."""
 
-    kind, dim, pooled_dim, fingerprint = "text", DIM, DIM, "meanings:1"
+    kind: Literal["text", "image"] = "text"
+    dim = pooled_dim = DIM
+    fingerprint = "meanings:1"
 
     def encode_documents(self, items: Sequence[str], *, progress: Any = None) -> list[Encoded]:
         return [self._encode(text) for text in items]
 
-    encode_queries = try_documents = encode_documents
+    encode_queries = encode_documents
+
+    def try_documents(
+        self, items: Sequence[str], *, progress: Any = None
+    ) -> list[Encoded | zf.errors.ZipfianError | OSError]:
+        return [*self.encode_documents(items)]
 
     def count_tokens(self, items: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in items]
@@ -47,8 +54,11 @@ def made_up(folder: Path) -> Path:
     folder.mkdir()
     (folder / "cfg.json").write_text(json.dumps({"architecture": "topk", "d_in": DIM, "d_sae": 6, "k": 2}))
     decoder = np.concatenate([np.eye(DIM), np.eye(2, DIM) * 0.5]).astype(np.float32)
-    tensors = {"W_enc": decoder.T.copy(), "b_enc": np.zeros(6), "W_dec": decoder, "b_dec": np.zeros(DIM)}
-    save_file({name: array.astype(np.float32) for name, array in tensors.items()}, folder / "sae_weights.safetensors")
+    tensors = {
+        "W_enc": decoder.T.copy(), "b_enc": np.zeros(6, np.float32),
+        "W_dec": decoder, "b_dec": np.zeros(DIM, np.float32),
+    }  # fmt: skip
+    save_file(tensors, folder / "sae_weights.safetensors")
     return folder
 
 

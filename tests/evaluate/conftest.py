@@ -100,7 +100,7 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptionSet:
     def make_legs(names: Sequence[str], dataset: Dataset, encoder: Any = None) -> dict[str, Leg]:
         source: Any = "image" if "image" in next(dataset.documents()) else "text"
         across = {"model": align, "text": text, "image": image}
-        made = {
+        made: dict[str, Any] = {
             "words": Leg.words, "latent": lambda: Leg.latent(sae, encoder=text),
             "dense": lambda: Leg.dense(encoder=text),
             "aligned": lambda: Leg.aligned(source, **across), "translated": lambda: Leg.translated(source, **across),

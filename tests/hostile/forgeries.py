@@ -213,7 +213,7 @@ def _claimed_postings(rng: random.Random, contents: Contents) -> None:
 
 
 def _weights(rng: random.Random, contents: Contents) -> None:
-    tried = {
+    tried: dict[str, tuple[Any, ...]] = {
         "scale": (1e-320, 1e-30, 5e-19, 1e19, 1e300, 10**400, 0, -1, "1", True),
         "phi": ("power:1e-300", "power:nan", "power:" + "0" * 5_000 + "1", "sqrt", 0.5, None, []),
         "tf": ("count", "fixed", "float32", "float64", [], None),

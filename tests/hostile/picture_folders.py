@@ -78,7 +78,8 @@ def _texts(chance: random.Random, source: Path) -> tuple[list[str], list[str]]:
 
 
 def _evil_names(chance: random.Random, source: Path) -> tuple[list[str], list[str]]:
-    good, bad = [], []
+    good: list[str] = []
+    bad: list[str] = []
     for i in range(4):
         name = f"{i}{chance.choice(_EVIL)}fox{chance.choice(_EVIL)}.txt"
         (source / name).write_bytes(b"a fox" if i % 2 else b"\xff")
@@ -194,4 +195,4 @@ def _toys(folder: Path) -> None:
         return legs.Leg.dense(encoder=image) if name == "dense-image" else real(name, beside)
 
     legs.default_leg = leg
-    facade.EncodingCache = OwnCache  # type: ignore[misc]
+    vars(facade)["EncodingCache"] = OwnCache

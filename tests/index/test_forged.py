@@ -36,7 +36,8 @@ from zipfian.limits import MAX_DOCUMENTS, MAX_METADATA_BYTES, MAX_TEXT_CHARS
 N = 70
 LEGS = {"words": SPECS["count"], "latent": SPECS["fixed"], "float": SPECS["float32"]}
 FIELDS = {"s": "string", "t": "list[string]", "u": "number", "b": "boolean", "i": "integer"}
-Sections, Meta = dict[str, Any], dict[str, Any]
+Sections = dict[str, Any]
+Meta = dict[str, Any]
 
 
 def batch(seed: int = 1) -> Any:
@@ -64,9 +65,7 @@ def entry(directory: MemoryDirectory) -> SegmentEntry:
     return delete_documents(directory, SegmentReader(directory, made), np.array([3, 4, 40]))
 
 
-def forged(
-    directory: MemoryDirectory, entry: SegmentEntry, role: str, change: Callable[[Sections, Meta], object]
-) -> SegmentEntry:
+def forged(directory: MemoryDirectory, entry: SegmentEntry, role: str, change: Callable[..., object]) -> SegmentEntry:
     """The segment with one file rewritten."""
     kind = role.partition(":")[0]
     old = SectionFile.open(directory, entry.files[role], kind)
@@ -234,7 +233,8 @@ def test_vectors_that_are_no_numbers(directory: MemoryDirectory, entry: SegmentE
     vectors = SegmentReader(directory, forged(directory, entry, "vec", change)).vectors
     assert vectors is not None
     assert len(vectors.rows("v", np.array([6, 8]))) == 2
-    for read in (lambda: vectors.array("v"), lambda: vectors.rows("v", np.array([7]))):
+    reads: tuple[Callable[[], Any], ...] = (lambda: vectors.array("v"), lambda: vectors.rows("v", np.array([7])))
+    for read in reads:
         with pytest.raises(IndexCorrupt, match="NaN or infinite"):
             read()
 
@@ -299,7 +299,12 @@ def test_one_large_block_is_kept_and_no_two(monkeypatch: pytest.MonkeyPatch) -> 
     first, second = stored(large[0], large[1], (b"small", b"{}")), stored(large[2])
     unpacked = []
     inner = DocStoreReader._unpack
-    monkeypatch.setattr(DocStoreReader, "_unpack", lambda self, b: unpacked.append((self, b)) or inner(self, b))
+
+    def unpack(self: DocStoreReader, block: int) -> Any:
+        unpacked.append((self, block))
+        return inner(self, block)
+
+    monkeypatch.setattr(DocStoreReader, "_unpack", unpack)
     for reader, doc, times in ((first, 0, 1), (first, 0, 1), (first, 2, 2), (first, 0, 2), (second, 0, 3)):
         reader.text(doc)
         assert len(unpacked) == times

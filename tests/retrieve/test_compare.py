@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_integers_that_lie_between_two_floats(op: str, bound: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_the_ends_of_all_numbers(dtype: type) -> None:
-    column = np.array([-3, 0, 7], dtype)
+    column: Any = np.array([-3, 0, 7], dtype)
     for op in OPERATORS:
         below = op in ("<", "<=")
         assert compare_numbers(column, op, math.inf).tolist() == [below] * 3
