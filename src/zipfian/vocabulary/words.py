@@ -83,7 +83,7 @@ class Words:
         return counts
 
     def batch(self, items: Iterable[str | Mapping[str, int]]) -> LegBatch:
-        """Counts of many texts (`items`), or what `counts` made of them, as one sparse matrix over their sorted terms."""
+        """Counts of many texts (`items`), or what `counts` made of them, as a sparse matrix over their sorted terms."""
         return count_batch(items, self._chunks_or_counts, self._terms.__getitem__)
 
     def tokenize(self, text: str) -> list[Token]:
