@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.fields import finite_number, shown
 
 
 class Fixed(NamedTuple):
@@ -39,8 +39,8 @@ def check_weights(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer]) -
 
 def check_scale(scale: float) -> None:
     """A scale is the number of steps in a weight of 1."""
-    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not math.isfinite(scale) or scale <= 0:
-        raise InvalidInput(f"scale must be a finite number above 0, not {scale!r}")
+    if not finite_number(scale) or scale <= 0:
+        raise InvalidInput(f"scale must be a finite number above 0, not {shown(scale)}")
 
 
 def to_fixed(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer], scale: float) -> Fixed:
