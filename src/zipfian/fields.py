@@ -8,7 +8,8 @@ what it is, where it stands and what was expected.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from zipfian.errors import FormatTooNew, InvalidInput
@@ -98,6 +99,27 @@ class Fields:
         if not isinstance(value, list) or len(value) > most:
             raise self._wrong(name, f"a list of at most {most} values", value)
         return value
+
+    def match(self, name: str, pattern: re.Pattern[str]) -> str:
+        """A text of a given form."""
+        value = self._take(name)
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise self._wrong(name, f"a text like {pattern.pattern}", value)
+        return value
+
+    def row(self, name: str, length: int) -> Fields:
+        """A list of known length; its values are called '0', '1' and so on."""
+        return self._row(self._take(name), name, length)
+
+    def rows(self, name: str, length: int, most: int) -> Iterator[Fields]:
+        """A list of such lists."""
+        for value in self.items(name, most):
+            yield self._row(value, name, length)
+
+    def _row(self, value: Any, name: str, length: int) -> Fields:
+        if not isinstance(value, list) or len(value) != length:
+            raise self._wrong(name, f"a list of {length} values", value)
+        return Fields({str(place): inside for place, inside in enumerate(value)}, f"{self.what}, {name!r}")
 
     def has(self, name: str) -> bool:
         """Whether there is such a value and it is not null; a null is taken out."""

@@ -157,7 +157,9 @@ def _setting(attack: str, rng: random.Random, manifest: dict[str, Any]) -> dict[
     else:
         legs = manifest["settings"]["legs"]
         twice = rng.choice(legs)
-        more = [twice] * rng.choice([1, 2, 40]) if rng.random() < 0.5 else [{**twice, "name": f"l{n}"} for n in range(99)]
+        more = (
+            [twice] * rng.choice([1, 2, 40]) if rng.random() < 0.5 else [{**twice, "name": f"l{n}"} for n in range(99)]
+        )
         changed = values.replaced(manifest, ("settings", "legs"), [*legs, *more])
     out: dict[str, Any] = changed
     return out
@@ -201,7 +203,9 @@ def _model(attack: str, rng: random.Random, manifest: dict[str, Any], outside: P
     else:
         latent["fingerprint"] = rng.choice([f"sae-1:sae:{rng.randrange(16**20):020x}", "", "x" * 10_000, "scalar:../x"])
         legs["scalar"]["model"]["fingerprint"] = rng.choice(["scalar:../../x", "scalar:0", "/dev/zero", "..", "a\0b"])
-    out: dict[str, Any] = json.loads(json.dumps({**manifest, "settings": {**manifest["settings"], "legs": list(legs.values())}}))
+    out: dict[str, Any] = json.loads(
+        json.dumps({**manifest, "settings": {**manifest["settings"], "legs": list(legs.values())}})
+    )
     return out
 
 

@@ -37,9 +37,12 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         path = os.path.realpath(os.fsdecode(arguments[0]))
         if path.startswith(tuple(_watching)):
             _seen.append(f"open {path}")
-    elif event.startswith("socket.") and event in ("socket.connect", "socket.getaddrinfo"):
-        _seen.append(event)
-    elif event in ("subprocess.Popen", "os.system", "os.exec", "pickle.find_class"):
+    elif (event.startswith("socket.") and event in ("socket.connect", "socket.getaddrinfo")) or event in (
+        "subprocess.Popen",
+        "os.system",
+        "os.exec",
+        "pickle.find_class",
+    ):
         _seen.append(event)
 
 

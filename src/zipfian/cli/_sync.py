@@ -12,11 +12,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._read_types import Bad, Document
-from zipfian.encode.folder import sha256
+from zipfian.encode.picture_files import HASH_FIELD, SIZE_FIELD, Stamp
 from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -26,9 +25,7 @@ if TYPE_CHECKING:
 SOURCE_FIELD = "_source"
 """Metadata field with the source of a document that the command line put there."""
 
-SIZE_FIELD = "_image_bytes"
 TIME_FIELD = "_image_mtime_ns"
-HASH_FIELD = "_image_sha256"
 STAMP_FIELDS = (SIZE_FIELD, TIME_FIELD, HASH_FIELD)
 """Metadata fields by which a changed picture is noticed."""
 
@@ -263,13 +260,11 @@ def _stamp(document: Document) -> dict[str, Any]:
     """Size, time and hash of the picture as it is now; nothing where it cannot be read, which is reported later."""
     if document.image is None:
         return {}
+    stamp = Stamp.take(document.image)
+    if stamp is None:
+        return {}
     try:
-        found = os.stat(document.image)
-        return {
-            SIZE_FIELD: found.st_size,
-            TIME_FIELD: found.st_mtime_ns,
-            HASH_FIELD: sha256(Path(document.image)),
-        }
+        return {**stamp.metadata(), TIME_FIELD: os.stat(document.image).st_mtime_ns}
     except OSError:
         return {}
 
@@ -280,7 +275,7 @@ def _same_picture(path: str, known: dict[str, Any]) -> bool:
         found = os.stat(path)
         if found.st_size != known.get(SIZE_FIELD):
             return False
-        return found.st_mtime_ns == known.get(TIME_FIELD) or sha256(Path(path)) == known.get(HASH_FIELD)
+        return found.st_mtime_ns == known.get(TIME_FIELD) or Stamp.take(path) == Stamp.of(known)
     except OSError:
         return False
 

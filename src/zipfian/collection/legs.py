@@ -329,8 +329,10 @@ def _check_parts(
         raise InvalidInput(f"leg {name!r} of kind {kind} needs an encoder of {MODEL_KINDS[kind]}s")
     if (kind == "terms" and model is not None) or (kind == "dense" and model is None and vector is None):
         raise InvalidInput(f"leg {name!r} of kind {kind} does not say where it comes from")
-    if kind == "aligned" and (model is None or align is None or model.encoder not in (align.text, align.picture.encoder)):
-        raise InvalidInput(f"leg {name!r} does not have one of the encoders of its alignment")
+    if kind == "aligned":
+        known = () if align is None else (align.text, align.picture.encoder)
+        if model is None or model.encoder not in known:
+            raise InvalidInput(f"leg {name!r} does not have one of the encoders of its alignment")
     if kind == "translated" and model is not None:
         raise InvalidInput(f"leg {name!r} needs no encoder: its words are translated by a table")
     if kind in (*MODEL_KINDS, "scalar") and not n_terms:

@@ -37,6 +37,8 @@ _VOCABULARIES: dict[str, SaeVocabulary] = {}
 _SPLADE: dict[str, SpladeVocabulary] = {}
 _SCALAR: dict[str, ScalarVocabulary] = {}
 _LOCK = threading.Lock()
+_SCALAR_NAME = re.compile(r"scalar:[0-9a-f]{20}")
+"""A fingerprint that becomes the name of a file."""
 _FINGERPRINT = re.compile(r".+:[0-9a-f]{20}")
 """Of an encoder of ours; the source of a scalar vocabulary may also be any name."""
 
@@ -143,7 +145,8 @@ class Model:
             kind = Fields(settings, "a vocabulary").text("kind")
             if kind not in VOCABULARIES:
                 raise FormatTooNew(f"a vocabulary of kind {kind!r:.60}, which this zipfian does not know; upgrade it")
-            known, fingerprint = _canonical(settings), found.text("fingerprint")
+            known = _canonical(settings)
+            fingerprint = found.match("fingerprint", _SCALAR_NAME) if kind == "scalar" else found.text("fingerprint")
         elif found.has("fingerprint"):
             raise InvalidInput("a model without a vocabulary has no fingerprint of one")
         found.end()

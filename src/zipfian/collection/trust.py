@@ -1,13 +1,13 @@
 """What a collection may read outside its own folder: only what whoever opens it has allowed.
 
-A manifest and the metadata of documents come with the collection, so they are the word of whoever made it. They may name
-models and pictures; that is no permission. Models that come with the package are always loaded. Others only when the
-caller names them (`trust=`) or has made them in this process already; these are found by their fingerprints.
+A manifest and the metadata of documents come with the collection, so they are the word of whoever made it. They may
+name models and pictures; that is no permission. Models that come with the package are always loaded. Others only when
+the caller names them (`trust=`) or has made them in this process already; these are found by their fingerprints.
 
 A picture is opened in two cases. It lies in a folder that the caller names (`pictures=`), links resolved. Or the file
-proves to be the one that was indexed: a regular file of the size and the sha256 that were recorded then. So a collection
-made here can show its pictures without being told where they are, and one made elsewhere can at most learn whether this
-machine has a copy of a file that its maker has, too.
+proves to be the one that was indexed: a regular file of the size and the sha256 that were recorded then. So a
+collection made here can show its pictures without being told where they are, and one made elsewhere can at most find
+out whether this machine has a copy of a picture that its maker has, too.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Trust:
         if not isinstance(path, str) or not 1 <= len(path) <= MAX_PATH_CHARS or "\0" in path:
             raise ImageUnreadable(shown(path), "the document does not name a file")
         real = _real(path)
-        if any(os.path.commonpath([root, real]) == root for root in self.roots):
+        if any(real.startswith(os.path.join(root, "")) for root in self.roots):
             return picture_files.read(real)
         stamp = picture_files.Stamp.of(metadata)
         if stamp is None:
             raise NotTrusted(
-                f"the picture {shown(path)} was not opened: the collection does not say what the file held, so it could "
-                "be any. Name the folder it is in: Collection.open(..., pictures=[FOLDER]), on the command line "
+                f"the picture {shown(path)} was not opened: the collection does not say what the file held, so it "
+                "could be any. Name the folder it is in: Collection.open(..., pictures=[FOLDER]), on the command line "
                 "--pictures FOLDER"
             )
         return stamp.read(path)

@@ -13,7 +13,8 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from io import BufferedReader
+from typing import Any
 
 from zipfian.errors import ImageUnreadable, LimitExceeded
 from zipfian.limits import MAX_IMAGE_BYTES
@@ -67,11 +68,13 @@ def read(path: str, size: int | None = None) -> bytes:
     """The bytes of a plain file within the limit, of a given size where one is given."""
     with _opened(path, size) as (file, found):
         data = file.read(found)
+    if len(data) != found:
+        raise ImageUnreadable(path, "the file became shorter while it was read")
     return data
 
 
 @contextmanager
-def _opened(path: str, size: int | None = None) -> Iterator[tuple[BinaryIO, int]]:
+def _opened(path: str, size: int | None = None) -> Iterator[tuple[BufferedReader, int]]:
     """A file and its size. Looked at before it is opened, since opening a device may do something already."""
     _check(path, os.stat(path), size)
     with os.fdopen(os.open(path, _FLAGS), "rb") as file:

@@ -134,8 +134,8 @@ def check_trusted(what: str, name: str, trusted: Container[str]) -> None:
     """`NotTrusted` for what neither comes with the package nor was allowed."""
     if name not in trusted:
         raise NotTrusted(
-            f"{what} {shown(name)} does not come with zipfian, and a collection from somebody else may name anything, "
-            f"so it was not loaded. If you know it, open the collection with trust=[{shown(name)}], on the command line "
+            f"{what} {shown(name)} does not come with zipfian, and a collection made by somebody else may name any, so "
+            f"it was not loaded. If you know it, open the collection with trust=[{shown(name)}], on the command line "
             f"with --trust {shown(name)}"
         )
 

@@ -21,12 +21,12 @@ def parse_phi(phi: Any) -> float:
     0.7
     """
     if isinstance(phi, str):
-        value: Real | float
+        value: Any
         try:
             value = _NAMED[phi] if phi in _NAMED else float(phi.removeprefix("power:"))
         except ValueError:
             raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {shown(phi)}") from None
-    elif isinstance(phi, Real) and not isinstance(phi, bool):
+    elif isinstance(phi, Real) and phi is not True:
         value = phi
     else:
         raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {shown(phi)}")

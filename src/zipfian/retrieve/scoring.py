@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -41,7 +40,7 @@ class KernelSpec(NamedTuple):
 
 def _number(name: str, value: Any, most: float) -> float:
     """A parameter as a float in [0, most]."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= value <= most:
         raise InvalidInput(f"{name} must be a number from 0 to {most:g}, not {shown(value)}")
     return float(value)
 

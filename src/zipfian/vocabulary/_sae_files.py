@@ -151,4 +151,3 @@ class SaeFiles:
                 self._made[name] = make()
             made: Made = self._made[name]
             return made
-

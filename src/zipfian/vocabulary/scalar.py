@@ -229,7 +229,9 @@ class ScalarVocabulary:
     def _of(cls, settings: Mapping[str, Any], rotation: FloatArray, mean: FloatArray, where: str) -> ScalarVocabulary:
         found = Fields(settings, where)
         if found.whole("dim", 1, limits.MAX_ROTATED_DIM) != mean.size:
-            raise InvalidInput(f"{where}: the settings say vectors of {settings['dim']} numbers, the mean has {mean.size}")
+            raise InvalidInput(
+                f"{where}: the settings say vectors of {settings['dim']} numbers, the mean has {mean.size}"
+            )
         seed = found.whole("seed", 0, 2**64) if found.has("seed") else None
         given = found.rest(["gamma", "scale", "crelu", "source"])
         if len(given) < 4:
