@@ -132,7 +132,7 @@ class Fields:
         """A version that this zipfian reads."""
         value = self._left.get(name)
         if type(value) is int and value > newest:
-            raise FormatTooNew(f"{self.what}: of {name} {value}, this zipfian reads {newest}; upgrade the package")
+            raise FormatTooNew(f"{self.what}: written by a newer zipfian ({name} {value}); upgrade the package")
         return self.whole(name, 1, newest)
 
     def rest(self, known: Collection[str]) -> dict[str, Any]:

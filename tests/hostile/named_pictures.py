@@ -62,7 +62,7 @@ def suffer(attack: str, rng: random.Random, folder: Path) -> str:
     with tripwire(*bait), Collection.open(folder / "c.zf", "w", encodings=False, **options) as found:
         steps: list[Callable[[], Any]] = [
             lambda: _no_patches(found.explain(None, "x", image=asked, leg="visual")),
-            lambda: found.search(image=asked, leg="visual", method="late", K=1),
+            lambda: found.search(image=asked, method="late", k=1, K=1),
             lambda: found.add_leg("dense", Leg.dense(encoder=known.image)),
         ]
         for step in rng.sample(steps, len(steps)):

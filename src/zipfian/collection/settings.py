@@ -10,7 +10,7 @@ from zipfian import limits
 from zipfian.collection.legs import Leg, check_leg_name, check_together
 from zipfian.collection.model import FindScalar
 from zipfian.collection.trust import NOTHING, Trust
-from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
+from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.fields import Fields, shown
 from zipfian.index.metadata import FIELD_TYPES, FieldType
 from zipfian.retrieve.scoring import Scoring
@@ -74,7 +74,7 @@ class Settings:
     def from_json(cls, data: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> Settings:
         """What `to_json` gave, in a manifest that anybody may have written; `trust` is what its reader allows."""
         try:
-            found = Fields(data, "the collection's settings")
+            found = Fields(data, "settings")
             found.version(VERSION)
             legs: dict[str, Leg] = {}
             for entry in found.items("legs", limits.MAX_LEGS):
@@ -90,7 +90,9 @@ class Settings:
             fields = _fields(found.mapping("fields", limits.MAX_METADATA_FIELDS))
             found.end()
         except (InvalidInput, LimitExceeded) as error:
-            raise IndexCorrupt(source, f"its collection settings cannot be used: {error}") from error
+            raise IndexCorrupt(source, f"its collection settings cannot be read: {error}") from error
+        except FormatTooNew as error:
+            raise FormatTooNew(f"{source}: {error}") from error
         return cls(legs, fields, trust)
 
 

@@ -89,17 +89,21 @@ class Manifest:
             raise ShardDamaged(file, "it is not JSON") from None
         if not isinstance(known, dict) or known.get("format") != FORMAT:
             raise ShardDamaged(file, "it does not describe an encoded shard")
+        found = Fields(known, "the description of a shard")
+        try:
+            found.version(VERSION)
+        except InvalidInput as error:
+            raise ShardDamaged(file, str(error)) from error
         if _digest({key: value for key, value in known.items() if key != "sha256"}) != known.get("sha256"):
             raise ShardDamaged(file, "its checksum is wrong")
         try:
-            return cls._of(Fields(known, "the description of a shard"))
+            return cls._of(found)
         except InvalidInput as error:
             raise ShardDamaged(file, str(error)) from error
 
     @classmethod
     def _of(cls, found: Fields) -> Manifest:
         """From the object in the file, whose checksum is right."""
-        found.version(VERSION)
         places = found.row("shard", 2)
         of = places.whole("1", 1, limits.MAX_SHARDS)
         share = places.whole("0", 1, of)
