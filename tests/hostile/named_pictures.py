@@ -96,9 +96,7 @@ def _bait(attack: str, rng: random.Random, outside: Path, folder: Path) -> Any:
     elif attack == "text with its right size and hash as a picture":
         target.write_bytes(rng.randbytes(rng.randint(1, 1000)))
     elif attack == "picture path that is no path":
-        return rng.choice(
-            ["", "\0", "a\0b", "x" * 100_000, 17, 1.5, True, ["/dev/zero"], "\ud800", "~", "//", "\x1b[2J"]
-        )
+        return rng.choice(["", "\0", "a\0b", "x" * 100_000, 17, 1.5, True, ["/dev/zero"], "~", "//", "\x1b[2J"])
     else:
         picture(target, rng.choice(list(COLOURS.values())))
     if attack in ("picture that is a link to elsewhere", "link out of a folder that was allowed"):
