@@ -227,3 +227,27 @@ def test_the_sample_of_the_hostile_cases_is_itself_answered(tmp_path: Path) -> N
 
     shutil.copytree(sample().collection, tmp_path / "c.zf")
     assert manifests.use(tmp_path / "c.zf", random.Random(0), write=True) == "17 steps"
+
+
+def test_a_splade_vocabulary_is_not_kept_under_a_name_that_it_does_not_have(text: ToyText) -> None:
+    """Else an honest collection of the same process would be read with the settings of a hostile one."""
+    from zipfian.collection.model import Model
+    from zipfian.encode.registry import register
+    from zipfian.vocabulary.splade import SpladeVocabulary
+
+    made = SpladeVocabulary(100, text.fingerprint, min_weight=0.5)
+    data = {"encoder": register(text).to_json(), "vocabulary": made.to_json(), "fingerprint": made.fingerprint}
+    forged = {**data, "vocabulary": {**made.to_json(), "min_weight": 0.0}}
+    with pytest.raises(FingerprintMismatch, match="its settings make"):
+        Model.from_json(forged).load_reader()
+    found = Model.from_json(data).load_reader()
+    assert isinstance(found, SpladeVocabulary) and found.min_weight == 0.5
+
+
+@pytest.mark.parametrize(
+    "name", ["align-flickr8k/../align-flickr8k", "../models/align-flickr8k", "./align-flickr8k", ""]
+)
+def test_only_the_plain_name_of_a_shipped_alignment_is_one(name: str) -> None:
+    from zipfian.vocabulary.aligned import is_shipped
+
+    assert is_shipped("align-flickr8k") and not is_shipped(name)
