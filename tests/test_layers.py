@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "zipfian"
 
 FLOW: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "limits"),
-    ("types",),
+    ("types", "objects"),
     ("compiled",),
     ("encode",),
     ("vocabulary",),

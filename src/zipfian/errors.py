@@ -181,6 +181,10 @@ class FingerprintMismatch(ZipfianError, ValueError):
     """Encoder, vocabulary or tokenizer differ from those the collection was built with."""
 
 
+class NotTrusted(ZipfianError, PermissionError):
+    """A collection names a file or a model that nobody who opened it has allowed; it was not touched."""
+
+
 class ReadOnly(ZipfianError, PermissionError):
     """A write was asked of a collection opened for reading."""
 

@@ -77,6 +77,9 @@ MAX_SEGMENTS = 10_000
 MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 """Bytes of a manifest file, of a collection or of an encoded shard."""
 
+MAX_PATH_CHARS = 4_096
+"""Characters of a path that a collection names: of a picture, a vocabulary, a model."""
+
 MAX_FILE_NAME_CHARS = 120
 """Characters of the name of a file in a collection."""
 

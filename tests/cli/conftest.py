@@ -78,7 +78,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toys:
             super().__init__(path or tmp_path / "encodings", **options)
 
     monkeypatch.setattr("zipfian.collection.legs.default_leg", leg)
-    monkeypatch.setattr("zipfian.collection.facade.EncodingCache", OwnCache)
+    monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
     return made
 
 

@@ -131,7 +131,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, path: Path | None = None, **options: int) -> None:
             super().__init__(path or tmp_path / "encodings", **options)
 
-    monkeypatch.setattr("zipfian.collection.facade.EncodingCache", OwnCache)
+    monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
 
 
 @pytest.mark.usefixtures("own_cache")

@@ -80,7 +80,8 @@ def contents(path: Path) -> list[dict[str, Any]]:
 def same_index(a: Path, b: Path) -> None:
     register(ToyText("process"))
     register(ToyImage("process"))
-    with Collection.open(a) as one, Collection.open(b) as two:
+    vocabulary = a.parent / "sae"
+    with Collection.open(a, trust=vocabulary) as one, Collection.open(b, trust=vocabulary) as two:
         assert list(one.ids()) == list(two.ids())
         assert one.stats() == two.stats()
         for leg in one.legs:
@@ -136,7 +137,7 @@ def test_four_processes_one_killed_give_the_index_of_one_machine(tmp_path: Path,
 
 @pytest.fixture
 def own_cache(tmp_path: Path, toys: Toys, monkeypatch: pytest.MonkeyPatch) -> Toys:
-    monkeypatch.setattr("zipfian.collection.facade.EncodingCache", EncodingCache)
+    monkeypatch.setattr("zipfian.collection.opening.EncodingCache", EncodingCache)
     monkeypatch.setenv("ZIPFIAN_CACHE_DIR", str(tmp_path / "cache"))
     return toys
 

@@ -83,7 +83,7 @@ def test_running_again_encodes_only_what_changed(path: Path, photos: Path, zipfi
     assert red is not None
     assert red.text == "My kitten in the sun"
     assert red.metadata["image"] == str(photos / "red.png")
-    assert len(red.metadata[_sync.HASH_FIELD]) == 64
+    assert len(red.metadata["_image_sha256"]) == 64
 
 
 def test_a_bad_picture_stops_or_is_skipped_by_name(path: Path, photos: Path, zipfian: Command) -> None:

@@ -335,7 +335,7 @@ def test_collections_of_another_version(tmp_path: Path) -> None:
     path = tmp_path / "c"
     zf.Collection.create(path).close()
     rewrite_settings(path, lambda s: s.update(version=2))
-    with pytest.raises(FormatTooNew, match=r"written by a newer zipfian \(settings version 2\); upgrade the package"):
+    with pytest.raises(FormatTooNew, match=r"/c: settings: written by a newer zipfian \(version 2\); upgrade"):
         zf.Collection.open(path)
     rewrite_settings(path, lambda s: (s.update(version=1), s["legs"][0].update(kind="hologram")))
     with pytest.raises(FormatTooNew, match="leg 'words' is of kind 'hologram'"):

@@ -209,7 +209,7 @@ def test_a_manifest_that_was_changed_or_is_of_the_future_is_refused(tmp_path: Pa
     known["parts"][0][0] = "../part-000001.enc"
     digest = hashlib.sha256(json.dumps(known, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     file.write_text(json.dumps(known | {"sha256": digest}))
-    with pytest.raises(ShardDamaged, match="names files"):
+    with pytest.raises(ShardDamaged, match="part-"):
         Shard(path)
     with pytest.raises(IndexNotFound, match="no encoded shard"):
         Shard(tmp_path / "nowhere")

@@ -49,7 +49,13 @@ json_values = st.recursive(
 objects = st.dictionaries(st.text(), json_values, max_size=4)
 
 
-@given(st.integers(1, 10**12 - 1), objects, objects, st.integers(0, 4), st.dictionaries(st.text(), st.integers(0)))
+@given(
+    st.integers(1, 10**12 - 1),
+    objects,
+    objects,
+    st.integers(0, 4),
+    st.dictionaries(st.text(), st.integers(0, 2**63 - 1)),
+)
 def test_round_trip(
     generation: int, settings: dict[str, Any], user: dict[str, Any], n: int, counters: dict[str, int]
 ) -> None:

@@ -355,11 +355,11 @@ def test_json_of_changed_files_is_refused(tmp_path: Path) -> None:
     write(copy, weights_of(seed=1))
     with pytest.raises(FingerprintMismatch, match="not the one that was used before"):
         SaeVocabulary.from_json(known)
-    with pytest.raises(InvalidInput, match="not the settings"):
+    with pytest.raises(InvalidInput, match="'kind' must be one of sae, not 'words'"):
         SaeVocabulary.from_json({"kind": "words"})
     with pytest.raises(FormatTooNew):
         SaeVocabulary.from_json({**known, "version": 2})
-    with pytest.raises(InvalidInput, match="incomplete"):
+    with pytest.raises(InvalidInput, match="'model' is missing"):
         SaeVocabulary.from_json({key: value for key, value in known.items() if key != "model"})
 
 

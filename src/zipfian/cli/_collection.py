@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection
@@ -18,8 +19,25 @@ def collection_class() -> type[Collection]:
     return Collection
 
 
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """What a collection may read outside its folder: options of the commands that load models or open pictures."""
+    parser.add_argument(
+        "--trust", action="append", metavar="MODEL",
+        help="a model of the hub or a folder of one that the collection names and that may be loaded; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--pictures", action="append", type=Path, metavar="FOLDER",
+        help="a folder whose pictures may be opened for explanations, even if they have changed since; may be repeated",
+    )  # fmt: skip
+
+
+def trusted(args: argparse.Namespace) -> dict[str, Any]:
+    """What was typed, as arguments of `Collection.open`; nothing where nothing was."""
+    return {name: given for name in ("trust", "pictures") if (given := getattr(args, name, None))}
+
+
 @contextmanager
-def opened(path: Path, mode: Literal["r", "w"] = "r") -> Iterator[Collection]:
+def opened(path: Path, mode: Literal["r", "w"] = "r", **options: Any) -> Iterator[Collection]:
     """An existing collection, closed at the end; what was not committed is dropped."""
-    with closing(collection_class().open(path, mode=mode)) as collection:
+    with closing(collection_class().open(path, mode=mode, **options)) as collection:
         yield collection

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli._collection import opened
+from zipfian.cli._collection import opened, trusted
 from zipfian.cli._inspect_page import DEFAULT_TERMS, Example, Page, about, list_lines, page_lines
 from zipfian.cli._inspect_vocabulary import term_number
 from zipfian.cli._output import note, print_json
@@ -28,7 +28,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
-    with opened(Path(args.path)) as collection:
+    with opened(Path(args.path), **trusted(args)) as collection:
         name = _leg_name(collection, args.leg)
         if args.term is not None:
             return _term(args, collection, name)
@@ -108,20 +108,23 @@ def _examples(
     out = []
     for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
         document = view.document(number)
-        found, problem = places(leg, document, [term], {term: weight})
+        found, problem = places(leg, document, [term], {term: weight}, view.settings.trust)
         where = found.get(term, [])
-        patches, files = _patches(args, document.metadata.get("image"), where, term, document.id)
+        patches, files = _patches(args, collection, where, term, document.id)
         shown = document.text if leg.source == "text" else None
         out.append(Example(document.id, weight, shown, where, problem, patches, files))
     return out
 
 
 def _patches(
-    args: argparse.Namespace, picture: Any, where: Sequence[Any], term: str | int, doc_id: str
+    args: argparse.Namespace, collection: Collection, where: Sequence[Any], term: str | int, doc_id: str
 ) -> tuple[Sequence[bytes], Sequence[str]]:
     """Cut-outs of the strongest patches, where somebody wants to see them."""
     cells = [place for place in where if "row" in place][:PATCHES]
-    if not cells or not isinstance(picture, str) or (args.out is None and args.html is None):
+    if not cells or (args.out is None and args.html is None):
+        return (), ()
+    picture = collection.picture(doc_id)
+    if picture is None:
         return (), ()
     from zipfian.explain import patches as drawing
 

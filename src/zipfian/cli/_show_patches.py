@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from zipfian.collection import Leg
+    from zipfian.encode.images import ImageSource
 
 TERMS = 5
 """Terms drawn, each in its own colour; more would cover the picture."""
@@ -60,7 +61,9 @@ def _patched(node: Explanation) -> Iterator[Shown]:
         yield Shown(term if isinstance(term, int) else None, node.label, node.value, tuple(cells[:PATCHES]), grid)
 
 
-def write(out: Path, tree: Explanation, picture: str, legs: Mapping[str, Leg], asked: str | None = None) -> list[Shown]:
+def write(
+    out: Path, tree: Explanation, picture: ImageSource, legs: Mapping[str, Leg], asked: str | None = None
+) -> list[Shown]:
     """Write a PNG of the picture with its patches outlined, beside the query's where it was a picture too."""
     terms = shown_terms(tree)
     if not terms:

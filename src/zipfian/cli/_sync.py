@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._read_types import Bad, Document
-from zipfian.encode.regular import look, sha256_of
+from zipfian.encode.picture_files import HASH_FIELD, SIZE_FIELD, Stamp
+from zipfian.encode.regular import look
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.limits import MAX_IMAGE_BYTES
 
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
 SOURCE_FIELD = "_source"
 """Metadata field with the source of a document that the command line put there."""
 
-SIZE_FIELD = "_image_bytes"
 TIME_FIELD = "_image_mtime_ns"
-HASH_FIELD = "_image_sha256"
 STAMP_FIELDS = (SIZE_FIELD, TIME_FIELD, HASH_FIELD)
 """Metadata fields by which a changed picture is noticed."""
 
@@ -270,13 +269,11 @@ def _stamp(document: Document) -> dict[str, Any]:
     """Size, time and hash of the picture as it is now; nothing where it cannot be read, which is reported later."""
     if document.image is None:
         return {}
+    stamp = Stamp.take(document.image)
+    if stamp is None:
+        return {}
     try:
-        found = look(document.image, MAX_IMAGE_BYTES)
-        return {
-            SIZE_FIELD: found.st_size,
-            TIME_FIELD: found.st_mtime_ns,
-            HASH_FIELD: sha256_of(document.image, MAX_IMAGE_BYTES),
-        }
+        return {**stamp.metadata(), TIME_FIELD: look(document.image, MAX_IMAGE_BYTES).st_mtime_ns}
     except (OSError, LimitExceeded):
         return {}
 
@@ -287,7 +284,7 @@ def _same_picture(path: str, known: dict[str, Any]) -> bool:
         found = look(path, MAX_IMAGE_BYTES)
         if found.st_size != known.get(SIZE_FIELD):
             return False
-        return found.st_mtime_ns == known.get(TIME_FIELD) or sha256_of(path, MAX_IMAGE_BYTES) == known.get(HASH_FIELD)
+        return found.st_mtime_ns == known.get(TIME_FIELD) or Stamp.take(path) == Stamp.of(known)
     except (OSError, LimitExceeded):
         return False
 

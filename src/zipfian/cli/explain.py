@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from zipfian.cli import _show_patches
-from zipfian.cli._collection import opened
+from zipfian.cli._collection import opened, trusted
 from zipfian.cli._output import note, print_json
-from zipfian.cli._show import picture_of, visual_tree
+from zipfian.cli._show import visual_tree
 from zipfian.cli._tree import tree_lines
 from zipfian.cli.search import add_question, question
 from zipfian.errors import InvalidInput
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("--out draws one picture: leave --above out")
     if args.out is not None and args.out.suffix.lower() != ".png":
         raise InvalidInput(f"--out writes a PNG: name a file that ends in .png, not {args.out.name}")
-    with opened(args.path) as collection:
+    with opened(args.path, **trusted(args)) as collection:
         options = question(collection, args)
         image = options.get("image")
         text, visual = None, None
@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
             visual = visual_tree(collection, args.id, image, tree)
             document = collection.get(args.id)
             text = document.text if document is not None else None
-            picture = picture_of(document.metadata) if document is not None else None
             if args.out is not None:
+                picture = collection.picture(args.id)
                 if picture is None:
                     raise InvalidInput(f"the document {args.id!r} has no picture to draw on")
                 _show_patches.write(args.out, visual or tree, picture, collection.legs, image)

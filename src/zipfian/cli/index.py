@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _legs, _shards
 from zipfian.cli._arguments import add_reading, positive
-from zipfian.cli._collection import collection_class, opened
+from zipfian.cli._collection import add_trust, collection_class, opened, trusted
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
 from zipfian.cli._read import Bad, Source, Survey, source_of
 from zipfian.cli._read_types import PICTURE_SUFFIXES, TEXT_SUFFIXES
@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--prefix", default="", metavar="TEXT", help="put before every id of this source")
     add_reading(parser)
+    add_trust(parser)
     parser.add_argument("--take-over", action="store_true", help="replace documents of the same id from other sources")
     parser.add_argument("--keep-missing", action="store_true", help="keep documents that the source no longer has")
     parser.add_argument(
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"{args.into}: a cluster takes no new legs; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
     if args.add_leg:
-        out["added_legs"] = add_legs(args.into, [name for given in args.add_leg for name in _legs.parse(given)])
+        names = [name for given in args.add_leg for name in _legs.parse(given)]
+        out["added_legs"] = add_legs(args.into, names, trusted(args))
     if args.source is not None:
         out |= follow(args)
     out["seconds"] = time.perf_counter() - start
@@ -145,7 +147,7 @@ def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.En
     kind = collection_class()
     options: dict[str, Any] = {} if shards is None else {"encodings": shards.cache}
     try:
-        collection = kind.open(args.into, mode="w", **options)
+        collection = kind.open(args.into, mode="w", **options, **trusted(args))
     except IndexNotFound:
         names: tuple[str, ...]
         if args.legs is not None:
@@ -202,11 +204,11 @@ def _some_pictures(source: Source) -> list[str]:
     return out
 
 
-def add_legs(path: Path, names: list[str]) -> list[str]:
+def add_legs(path: Path, names: list[str], options: dict[str, Any]) -> list[str]:
     """Give every document more legs, each committed by itself."""
     from zipfian.collection.legs import default_leg
 
-    with opened(path, "w") as collection:
+    with opened(path, "w", **options) as collection:
         for name in names:
             if name in collection.legs:
                 raise InvalidInput(f"{path} has a leg {name!r} already; it has: {', '.join(collection.legs)}")

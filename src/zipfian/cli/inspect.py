@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from zipfian.cli._collection import opened
+from zipfian.cli._collection import add_trust, opened, trusted
 from zipfian.cli._output import BOLD, human_bytes, paint, plain, print_json, printable, table
 from zipfian.errors import InvalidInput
 
@@ -47,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="with --term: also write a page for a browser")
     parser.add_argument("--limit", type=int, default=None, metavar="N", help="terms or examples to show; 0: all terms")
+    add_trust(parser)
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         from zipfian.cli import _inspect_leg
 
         return _inspect_leg.run(args)
-    with opened(Path(args.path)) as collection:
+    with opened(Path(args.path), **trusted(args)) as collection:
         stats = plain(collection.stats())
     if args.json:
         print_json(stats)

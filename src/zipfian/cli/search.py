@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _legs
 from zipfian.cli._arguments import json_object, positive
-from zipfian.cli._collection import opened
+from zipfian.cli._collection import add_trust, opened, trusted
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json
 from zipfian.cli._show import picture_of, print_hit, visual_tree
 from zipfian.cli._snippet import matches_of
@@ -53,11 +53,12 @@ def add_question(parser: argparse.ArgumentParser) -> None:
         help="how a text becomes latent terms: by the encoder, or by a table in microseconds; with the table no "
         "network runs, and legs that need one are left out",
     )
+    add_trust(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
-    with opened(args.path) as collection:
+    with opened(args.path, **trusted(args)) as collection:
         options = question(collection, args)
         start = time.perf_counter()
         results = collection.search(args.query, k=args.k, where=args.where, **options)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian.cli._arguments import json_object, positive
+from zipfian.cli._collection import add_trust, trusted
 from zipfian.cli._output import Progress, print_json, table
 from zipfian.errors import InvalidInput
 
@@ -32,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", type=positive, default=10, metavar="N", help="hits to compare (default: 10)")
     parser.add_argument("--where", type=json_object, metavar="JSON", help="a metadata filter for all queries")
     parser.add_argument("--at-least", type=float, metavar="SHARE", help="exit code 1 if the mean overlap is lower")
+    add_trust(parser)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
@@ -40,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.engines.opensearch.verify import verify
 
     queries = list(read_queries(args.queries))
-    with closing(_open(args.first)) as first, closing(_open(args.second)) as second:
+    allowed = trusted(args)
+    with closing(_open(args.first, allowed)) as first, closing(_open(args.second, allowed)) as second:
         asked = Progress("comparing", len(queries)).over(queries)
         report = verify(first, second, asked, k=args.k, leg=args.leg, where=args.where)
     if args.json:
@@ -63,10 +66,10 @@ def run(args: argparse.Namespace) -> int:
     return 1 if args.at_least is not None and report.overlap < args.at_least else 0
 
 
-def _open(path: str) -> Any:
+def _open(path: str, allowed: dict[str, Any]) -> Any:
     from zipfian.collection import Collection
 
-    return Collection.open(path)
+    return Collection.open(path, **allowed)
 
 
 def read_queries(path: Path) -> Iterator[Any]:

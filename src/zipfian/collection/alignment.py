@@ -8,17 +8,19 @@ of the visual leg; over texts it has its own, and a picture asks with its visual
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from zipfian import limits
 from zipfian.collection.model import Model, sae_model
 from zipfian.encode.base import Encoder
-from zipfian.encode.registry import EncoderSpec, register
+from zipfian.encode.registry import EncoderSpec, check_trusted, register
 from zipfian.encode.registry import find as find_encoder
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import FingerprintMismatch, InvalidInput
+from zipfian.objects import JsonObject, inner
 from zipfian.types import FloatArray, Terms, Token
 from zipfian.vocabulary import Words, WordSettings
 
@@ -56,15 +58,19 @@ class Alignment:
         return self._once(_TABLES, TranslationTable)  # type: ignore[no-any-return]
 
     def _once(self, kept: dict[str, Any], kind: Any) -> Any:
+        from zipfian.vocabulary.aligned import fingerprint_of, is_shipped
+
         with _LOCK:
             if self.fingerprint not in kept:
-                made = kind.load(self.name)
-                if made.fingerprint != self.fingerprint:
+                if not is_shipped(self.name):
+                    check_trusted("the alignment", self.name, self.text.trusted)
+                found = fingerprint_of(self.name)
+                if found != self.fingerprint:
                     raise FingerprintMismatch(
                         f"the collection was built with the alignment {self.fingerprint}, this installation has "
-                        f"{made.fingerprint}: install the version of zipfian it was built with, or build it again"
+                        f"{found}: install the version of zipfian it was built with, or build it again"
                     )
-                kept[self.fingerprint] = made
+                kept[self.fingerprint] = kind.load(self.name)
             return kept[self.fingerprint]
 
     def text_vector(self, pooled: FloatArray, text: str) -> FloatArray:
@@ -105,11 +111,16 @@ class Alignment:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Alignment:
-        """What `to_json` gave."""
-        return cls(
-            data["name"], data["fingerprint"], EncoderSpec.from_json(data["text"]), Model.from_json(data["picture"])
-        )
+    def from_json(cls, data: Any, trusted: Container[str] = ()) -> Alignment:
+        """What `to_json` gave; `trusted` names models that may be loaded beside those of the package."""
+        found = JsonObject(data, "an alignment")
+        name, fingerprint = found.text("name", limits.MAX_PATH_CHARS), found.text("fingerprint")
+        text = EncoderSpec.from_json(found.value("text"), trusted)
+        picture = Model.from_json(found.value("picture"), trusted)
+        found.end()
+        if (text.kind, picture.encoder.kind) != ("text", "image") or picture.kind not in (None, "sae"):
+            raise InvalidInput("an alignment leads from an encoder of texts to one of pictures with visual words")
+        return cls(name, fingerprint, text, picture)
 
 
 @lru_cache(maxsize=1)
@@ -131,7 +142,7 @@ def make_alignment(name: Any, kind: Literal["aligned", "translated"], encoders: 
     )
     text: Encoder[Any] = encoders.get("text") or _trained_on(made.settings, "text") or TextEncoder()
     image: Encoder[Any] | None = encoders.get("image") or _trained_on(made.settings, "image")
-    vocabulary = encoders.get("vocabulary") or made.settings.get("terms", {}).get("vocabulary")
+    vocabulary = encoders.get("vocabulary") or inner(made.settings, "terms").get("vocabulary")
     if vocabulary is None:
         if isinstance(made, TranslationTable) or made.uses_terms or image is None:
             raise InvalidInput(f"the alignment {chosen} does not say which visual words it uses: get its folder again")
@@ -141,15 +152,24 @@ def make_alignment(name: Any, kind: Literal["aligned", "translated"], encoders: 
         words = loaded.fingerprint
     if isinstance(made, AlignedHeads):
         made.check_encoders(text=text.fingerprint, image=picture.encoder.fingerprint)
-    known = made.settings.get("terms", {}).get("fingerprint")
+    known = inner(made.settings, "terms").get("fingerprint")
     if known is not None and words is not None and known != words:
         raise FingerprintMismatch(
             f"the alignment {chosen} was trained on the visual words {known}, this installation has {words}"
         )
+    remember_alignment(made)
     return Alignment(chosen, made.fingerprint, register(text), picture)
+
+
+def remember_alignment(made: AlignedHeads | TranslationTable) -> None:
+    """Make heads or a table known to this process."""
+    from zipfian.vocabulary.aligned import AlignedHeads
+
+    with _LOCK:
+        (_HEADS if isinstance(made, AlignedHeads) else _TABLES)[made.fingerprint] = made
 
 
 def _trained_on(settings: Mapping[str, Any], what: Source) -> Encoder[Any] | None:
     """The encoder that heads were trained on, made again where their folder says how; None: it does not say."""
-    spec = settings.get("encoders", {}).get(what, {}).get("spec")
+    spec = inner(settings, "encoders", what).get("spec")
     return None if spec is None else find_encoder(EncoderSpec.from_json(spec))

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from zipfian.collection.alignment import Alignment
-from zipfian.collection.items import IMAGE_FIELD, Item, arrays_nbytes, store_terms
+from zipfian.collection.items import Item, arrays_nbytes, store_terms
 from zipfian.collection.legs import Leg
 from zipfian.collection.model import Model
+from zipfian.collection.trust import IMAGE_FIELD, Trust
 from zipfian.encode._entry import Array
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import EncodingCache, content_hash
@@ -43,8 +44,10 @@ class _Reader:
 class Encoding:
     """The encoders of some legs, ready to be applied to documents."""
 
-    def __init__(self, legs: Mapping[str, Leg], cache: EncodingCache | None) -> None:
+    def __init__(self, legs: Mapping[str, Leg], cache: EncodingCache | None, stored: Trust | None = None) -> None:
+        """`stored`: the documents come out of a collection, and this says which of their pictures may be opened."""
         self._cache = cache
+        self._stored = stored
         self._translated = {name: leg for name, leg in legs.items() if leg.kind == "translated" and leg.of is None}
         self._passes: dict[str, tuple[Encoder[Any], list[_Reader]]] = {}
         for name, leg in legs.items():
@@ -69,9 +72,9 @@ class Encoding:
         """Give every item the terms and vectors that its text and picture have; what failed, by place in `items`."""
         problems: dict[int, Problem] = {}
         for encoder, readers in self._passes.values():
-            places = [i for i, item in enumerate(items) if i not in problems and _content(item, encoder) is not None]
-            for group in groups(_content(items[i], encoder) for i in places):
-                chosen, places = places[: len(group)], places[len(group) :]
+            places: list[int] = []
+            for group in groups(self._contents(items, encoder, places, problems)):
+                chosen, places[:] = places[: len(group)], places[len(group) :]
                 for i, outcome in zip(chosen, self._group(encoder, readers, group), strict=True):
                     problem = outcome if isinstance(outcome, Problem) else _give(items[i], readers, outcome)
                     if problem is not None:
@@ -81,6 +84,22 @@ class Encoding:
                 if i not in problems and item.text and leg.align is not None:
                     store_terms(item, name, leg, leg.align.translate(item.text))
         return problems
+
+    def _contents(
+        self, items: Sequence[Item], encoder: Encoder[Any], places: list[int], problems: dict[int, Problem]
+    ) -> Iterator[Any]:
+        """What of each item an encoder reads, and in `places` which items those are."""
+        for i, item in enumerate(items):
+            if i in problems:
+                continue
+            try:
+                content = _content(item, encoder, self._stored)
+            except (ZipfianError, OSError) as error:
+                problems[i] = error
+                continue
+            if content is not None:
+                places.append(i)
+                yield content
 
     def _group(
         self, encoder: Encoder[Any], readers: list[_Reader], contents: Sequence[Any]
@@ -203,8 +222,10 @@ def unit(vector: Array) -> Array:
     return (vector / length).astype(np.float32) if length > 0 else vector.astype(np.float32)
 
 
-def _content(item: Item, encoder: Encoder[Any]) -> Any:
+def _content(item: Item, encoder: Encoder[Any], stored: Trust | None) -> Any:
     """What of an item an encoder reads; None: nothing. A blank text has no terms and no direction."""
     if encoder.kind == "text":
         return item.text if item.text and not item.text.isspace() else None
+    if stored is not None:
+        return stored.picture(item.metadata)
     return item.image if item.image is not None else item.metadata.get(IMAGE_FIELD)

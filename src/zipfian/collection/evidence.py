@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from zipfian.collection.alignment import Alignment
-from zipfian.collection.items import IMAGE_FIELD, Item, store_terms
+from zipfian.collection.items import Item, store_terms
 from zipfian.collection.legs import Leg
 from zipfian.collection.question import Question
 from zipfian.collection.results import Document
-from zipfian.encode.registry import find
+from zipfian.collection.trust import NOTHING, Trust
 from zipfian.errors import ZipfianError
 from zipfian.retrieve.statistics import Term
 from zipfian.types import Encoded, Token
@@ -20,10 +20,13 @@ Places = dict[Term, list[Mapping[str, Any]]]
 CHANGED = "the {what} is no longer what was indexed, so places cannot be shown"
 
 
-def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mapping[Term, float]) -> tuple[Places, str]:
+def places(
+    leg: Leg, document: Document, wanted: Collection[Term], stored: Mapping[Term, float], trust: Trust = NOTHING
+) -> tuple[Places, str]:
     """Where each wanted term of a document fired, and a note when that cannot be told.
 
-    `stored` are the weights in the index: a picture that has changed since is recognised by them.
+    `stored` are the weights in the index: a picture that has changed since is recognised by them. `trust` says which
+    picture files may be opened.
     """
     if leg.kind == "words":
         return _words(leg, document.text or "", wanted), ""
@@ -31,11 +34,11 @@ def places(leg: Leg, document: Document, wanted: Collection[Term], stored: Mappi
         return _translated(leg.align, document.text or "", wanted), ""
     if leg.model is None or leg.has_vectors or leg.kind == "scalar":  # of the whole item: no places
         return {}, ""
-    content = document.text if leg.source == "text" else document.metadata.get(IMAGE_FIELD)
-    if not content:
-        return {}, "" if leg.source == "text" else "the picture was not given as a file, so patches cannot be shown"
     try:
-        encoded = find(leg.model.encoder).encode_documents([content])[0]
+        content = document.text if leg.source == "text" else trust.picture(document.metadata)
+        if not content:
+            return {}, "" if leg.source == "text" else "the picture was not given as a file, so patches cannot be shown"
+        encoded = leg.model.load_encoder().encode_documents([content])[0]
     except (ZipfianError, OSError) as error:
         return {}, f"places cannot be shown: {error}"
     vocabulary = leg.model.load_reader()

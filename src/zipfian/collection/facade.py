@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from zipfian.collection.items import check_id
 from zipfian.collection.legquery import leg_query
 from zipfian.collection.legs import Leg, make_legs
 from zipfian.collection.model import QueryMode
+from zipfian.collection.opening import cache_of, check_bytes, directory_of, engine_of
 from zipfian.collection.plan import make_plan
 from zipfian.collection.question import Question
 from zipfian.collection.results import Document, Hit, Results
@@ -23,6 +23,7 @@ from zipfian.collection.settings import Settings
 from zipfian.collection.shortlists import Shortlists
 from zipfian.collection.store import Existing, Skipped, Store
 from zipfian.collection.transforms import finder, keep, problems
+from zipfian.collection.trust import Trust
 from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
@@ -37,10 +38,6 @@ from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.retrieve.scoring import Scoring
 from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
-
-ENGINES = {"opensearch": "zipfian.engines.opensearch", "opensearchs": "zipfian.engines.opensearch"}
-"""Engines by the scheme of their addresses; a module has `create` and `open`, which give the verbs of `Collection`.
-By name only: this stage knows nothing of theirs."""
 
 CACHE_BYTES = 1 << 29
 MEMORY_BYTES = 1 << 28
@@ -72,16 +69,18 @@ class Collection:
         memory_bytes: int,
         cache_bytes: int,
         encodings: EncodingCache | None = None,
+        trust: Trust | None = None,
     ) -> None:
         """Use `create` or `open`."""
         self._directory = directory
+        self._trust = Trust() if trust is None else trust
         self._scoring = dict(scoring or {})
         self._cache_bytes = cache_bytes
         self._lock = threading.RLock()
         self._closed = False
         # kept beside the view, not in it: what refers to itself would keep a snapshot's files from being removed
         self._current: tuple[View, Shortlists[Any]] = (self._look(generation), Shortlists())
-        settings = Settings.from_json(self._view.snapshot.settings, str(directory)).finding(finder(directory))
+        settings = self._settings(self._view.snapshot)
         self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
 
     @classmethod
@@ -93,6 +92,7 @@ class Collection:
         memory_bytes: int = MEMORY_BYTES,
         cache_bytes: int = CACHE_BYTES,
         encodings: EncodingCache | bool = True,
+        pictures: Any = (),
         **engine: Any,
     ) -> Collection:
         """Make a new collection, open for writing.
@@ -113,23 +113,25 @@ class Collection:
         encodings
             Where results of encoders are kept so that nothing is encoded twice: a cache, True for the user's own, or
             False for none.
+        pictures
+            Folders that stored pictures may be read from again; see `open`.
         engine
             Settings of the other engine, such as shards and replicas; a folder has none.
         """
-        other = _engine(path, engine)
+        other = engine_of(path, engine)
         if other is not None:
-            made: Collection = other.create(path, legs, encodings=encodings, **engine)
+            made: Collection = other.create(path, legs, encodings=encodings, pictures=pictures, **engine)
             return made
-        chosen = Settings(make_legs(legs))
-        _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
-        directory = _directory(path)
+        chosen, trust = Settings(make_legs(legs)), Trust.of((), pictures)
+        check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
+        directory = directory_of(path)
         writer = Writer(directory, create=True, settings=chosen.to_json())
         try:
             keep(directory, chosen.legs)
         except BaseException:
             writer.close()
             raise
-        return cls._make(directory, writer, None, None, memory_bytes, cache_bytes, _encodings(encodings))
+        return cls._make(directory, writer, None, None, memory_bytes, cache_bytes, cache_of(encodings), trust)
 
     @classmethod
     def open(
@@ -142,6 +144,8 @@ class Collection:
         memory_bytes: int = MEMORY_BYTES,
         cache_bytes: int = CACHE_BYTES,
         encodings: EncodingCache | bool = True,
+        trust: Any = (),
+        pictures: Any = (),
         **engine: Any,
     ) -> Collection:
         """Open the collection at `path` for reading (`mode` 'r') or for reading and writing ('w').
@@ -150,12 +154,16 @@ class Collection:
         costs one pass over the leg's postings at the first search. `generation` opens an older commit for reading.
         `memory_bytes`, `cache_bytes` and `encodings` are as for `create`.
         An address such as `opensearch://host:9200/name` opens a collection in that cluster; `engine` are its settings.
+
+        What a collection names outside its folder is not opened because it says so. `trust` lists what it may load
+        beside the models of the package: names of the hub, folders of models and vocabularies, or loaded ones. Pictures
+        are opened again, for explanations, if they are what was indexed, or in the folders that `pictures` names.
         """
-        other = _engine(path, engine)
+        other = engine_of(path, engine)
         if other is not None:
             if scoring is not None or generation is not None:
                 raise InvalidInput("a collection in a cluster has one formula per leg and no older generations")
-            found: Collection = other.open(path, mode, encodings=encodings, **engine)
+            found: Collection = other.open(path, mode, encodings=encodings, trust=trust, pictures=pictures, **engine)
             return found
         if not isinstance(mode, str) or mode not in ("r", "w"):
             raise InvalidInput(f"mode must be 'r' or 'w', not {shown(mode)}")
@@ -163,10 +171,13 @@ class Collection:
             raise InvalidInput("an older generation can only be read: use zipfian.index.restore to go back to it")
         if scoring is not None and not isinstance(scoring, Mapping):
             raise InvalidInput(f"scoring must name the legs, such as {{'words': BM25(...)}}, not {shown(scoring)}")
-        _check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
-        directory = _directory(path)
+        check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
+        directory = directory_of(path)
+        allowed = Trust.of(trust, pictures)
         writer = Writer(directory) if mode == "w" else None
-        return cls._make(directory, writer, scoring, generation, memory_bytes, cache_bytes, _encodings(encodings))
+        return cls._make(
+            directory, writer, scoring, generation, memory_bytes, cache_bytes, cache_of(encodings), allowed
+        )
 
     @classmethod
     def _make(cls, directory: FSDirectory, writer: Writer | None, *rest: Any) -> Collection:
@@ -179,8 +190,11 @@ class Collection:
 
     def _look(self, generation: int | None = None) -> View:
         snapshot = Snapshot.open(self._directory, generation)
-        settings = Settings.from_json(snapshot.settings, str(self._directory)).finding(finder(self._directory))
-        return View(snapshot, settings.with_scoring(self._scoring), self._cache_bytes)
+        return View(snapshot, self._settings(snapshot).with_scoring(self._scoring), self._cache_bytes)
+
+    def _settings(self, snapshot: Snapshot) -> Settings:
+        known = Settings.from_json(snapshot.settings, str(self._directory), self._trust)
+        return known.finding(finder(self._directory))
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -362,6 +376,11 @@ class Collection:
         number = int(view.find([check_id(id)])[0])
         return None if number < 0 else view.document(number)
 
+    def picture(self, id: str) -> bytes | None:
+        """The file of a document's picture, None where it has none; an error where it may not be opened."""
+        found = self.get(id)
+        return None if found is None else self._trust.picture(found.metadata)
+
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
         """The pooled vector of document `id` that is stored under `name`, or None."""
         view = self.view()
@@ -463,38 +482,6 @@ class Collection:
     @property
     def _view(self) -> View:
         return self._current[0]
-
-
-def _engine(path: Any, settings: Mapping[str, Any]) -> Any:
-    """The module of the engine that an address names, None for a folder."""
-    scheme, found, _ = path.partition("://") if isinstance(path, str) else ("", "", "")
-    if not found:
-        if settings:
-            raise InvalidInput(f"unknown setting {next(iter(settings))!r} of a collection in a folder")
-        return None
-    if scheme not in ENGINES:
-        raise InvalidInput(f"{path!r} names no engine that is known; one of {', '.join(f'{e}://' for e in ENGINES)}")
-    return importlib.import_module(ENGINES[scheme])
-
-
-def _directory(path: Any) -> FSDirectory:
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InvalidInput(f"the path of a collection must be a string or a Path, not {shown(path)}")
-    return FSDirectory(path)
-
-
-def _encodings(given: EncodingCache | bool) -> EncodingCache | None:
-    if isinstance(given, EncodingCache):
-        return given
-    if not isinstance(given, bool):
-        raise InvalidInput(f"encodings must be an EncodingCache, True or False, not {shown(given)}")
-    return EncodingCache() if given else None
-
-
-def _check_bytes(**budgets: Any) -> None:
-    for name, value in budgets.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InvalidInput(f"{name} must be a whole number of bytes, not {shown(value)}")
 
 
 __all__ = ["Collection", "Hit", "Results"]

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from zipfian import limits
 from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
+from zipfian.collection.trust import IMAGE_FIELD
 from zipfian.encode.images import ImageSource
+from zipfian.encode.picture_files import Stamp
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.lengths import posting_lengths
 from zipfian.index.metadata import FieldType, check_metadata, encode_metadata
@@ -22,9 +24,6 @@ from zipfian.vocabulary import prune_terms
 from zipfian.vocabulary.quantise import check_weights, fixed_steps
 
 KEYS = ("id", "text", "image", "terms", "vector", "metadata")
-
-IMAGE_FIELD = "image"
-"""Metadata field that keeps where a document's picture is, so that it can be shown and explained later."""
 
 _OBJECT_BYTES = 400
 _FIELD_BYTES = 150
@@ -97,7 +96,7 @@ def check_item(
         text = _check_text(raw.get("text"))
         counts = _count_long(text, settings)
         image = _check_image(raw.get("image"), settings)
-        given = _with_image(_mapping(raw.get("metadata"), "metadata"), image)
+        given = _with_image(_mapping(raw.get("metadata"), "metadata"), image, settings)
         metadata, fields = check_metadata(given, fields)
         size = len(encode_metadata(metadata))
         vectors = _check_vectors(raw.get("vector"), dims)
@@ -243,7 +242,7 @@ def _check_image(image: Any, settings: Settings) -> ImageSource | None:
         return None
     if not isinstance(image, str | os.PathLike | bytes | np.ndarray):
         raise InvalidInput(f"image must be a path, bytes or an array of pixels, not {type(image).__name__}")
-    if not any(leg.source == "image" for leg in settings.legs.values()):
+    if not looks_at_pictures(settings):
         raise InvalidInput(
             "no leg of this collection looks at pictures: create it with legs=['visual', ...], or add one with "
             "add_leg('visual', Leg.visual())"
@@ -251,14 +250,23 @@ def _check_image(image: Any, settings: Settings) -> ImageSource | None:
     return image
 
 
-def _with_image(metadata: Mapping[str, Any], image: ImageSource | None) -> Mapping[str, Any]:
-    """Metadata that say where the picture is, when it is a file."""
-    if image is None or isinstance(image, bytes | np.ndarray):
+def _with_image(metadata: Mapping[str, Any], image: ImageSource | None, settings: Settings) -> Mapping[str, Any]:
+    """Metadata that say where the picture is, when it is a file, and what it held: by that it is known again."""
+    if isinstance(image, bytes | np.ndarray):
         return metadata
-    path = os.fspath(image)
-    if metadata.get(IMAGE_FIELD, path) != path:
+    named = metadata.get(IMAGE_FIELD)
+    if image is not None and named not in (None, os.fspath(image)):
         raise InvalidInput(f"the metadata field {IMAGE_FIELD!r} keeps the path of the picture; name yours otherwise")
-    return {**metadata, IMAGE_FIELD: path}
+    path = named if image is None else os.fspath(image)
+    if not isinstance(path, str) or not looks_at_pictures(settings):
+        return metadata
+    stamp = Stamp.take(path)
+    return {**metadata, IMAGE_FIELD: path, **({} if stamp is None else stamp.metadata())}
+
+
+def looks_at_pictures(settings: Settings) -> bool:
+    """Whether some leg reads the pictures of documents."""
+    return any(leg.source == "image" for leg in settings.legs.values())
 
 
 def _check_vectors(value: Any, dims: Mapping[str, int]) -> dict[str, npt.NDArray[np.float32]]:

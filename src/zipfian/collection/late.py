@@ -9,14 +9,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from zipfian.collection.evidence import shown
-from zipfian.collection.items import IMAGE_FIELD
 from zipfian.collection.outcome import FirstStage
 from zipfian.collection.question import Question
 from zipfian.collection.results import Document
@@ -140,40 +139,42 @@ class LateQuery:
         encoder = find(self._spec)
         made: list[Encoded | None] = [None] * len(documents)
         problems: dict[int, str] = {}
-        missing: dict[int, tuple[Key, Any]] = {}
-        for i, document in enumerate(documents):
-            content = _content(document, encoder)
-            if content is None:
-                problems[i] = _absent(document, encoder)
-                continue
-            try:
-                key = (encoder.fingerprint, content_hash(content, encoder.kind))
-            except OSError as error:
-                problems[i] = f"{document.id!r}: {error}"
-                continue
-            made[i] = TOKENS.get(key)
-            if made[i] is None:
-                missing[i] = key, content
-        start = time.perf_counter()
-        places = list(missing)
-        for group in groups(content for _, content in missing.values()):
-            chosen, places = places[: len(group)], places[len(group) :]
-            for i, outcome in zip(chosen, encoder.try_documents(group), strict=True):
+        missing: list[tuple[int, Key]] = []
+
+        def unknown() -> Iterator[Any]:
+            """What the encoder has to read; no more of it is in memory than a group holds."""
+            for i, document in enumerate(documents):
+                try:
+                    content = self._content(document, encoder)
+                    if content is None:
+                        problems[i] = _absent(document, encoder)
+                        continue
+                    key = (encoder.fingerprint, content_hash(content, encoder.kind))
+                except (ZipfianError, OSError) as error:
+                    problems[i] = f"{document.id!r}: {error}"
+                    continue
+                made[i] = TOKENS.get(key)
+                if made[i] is None:
+                    missing.append((i, key))
+                    yield content
+
+        for group in groups(unknown()):
+            chosen, missing[:] = missing[: len(group)], missing[len(group) :]
+            start = time.perf_counter()
+            for (i, key), outcome in zip(chosen, encoder.try_documents(group), strict=True):
                 if isinstance(outcome, Encoded):
                     kept = made[i] = replace(outcome, vectors=rows(outcome.vectors))
-                    TOKENS.put(missing[i][0], kept)
+                    TOKENS.put(key, kept)
                 else:
                     problems[i] = f"{documents[i].id!r}: {outcome}"
-        if missing:
             self._question.seconds[0] += time.perf_counter() - start
         return _Found(made, problems[min(problems)] if problems else None)
 
-
-def _content(document: Document, encoder: Encoder[Any]) -> Any:
-    """What the encoder reads of a stored document; None: it is not there."""
-    if encoder.kind == "text":
-        return document.text if document.text and not document.text.isspace() else None
-    return document.metadata.get(IMAGE_FIELD)
+    def _content(self, document: Document, encoder: Encoder[Any]) -> Any:
+        """What the encoder reads of a stored document; None: it is not there."""
+        if encoder.kind == "text":
+            return document.text if document.text and not document.text.isspace() else None
+        return self._view.settings.trust.picture(document.metadata)
 
 
 def _absent(document: Document, encoder: Encoder[Any]) -> str:

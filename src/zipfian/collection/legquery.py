@@ -136,7 +136,7 @@ class PostingsQuery:
         return out
 
     def _places(self, doc: int, terms: Mapping[Term, float]) -> tuple[evidence.Places, str]:
-        return evidence.places(self._shown, self._view.document(doc), terms, terms)
+        return evidence.places(self._shown, self._view.document(doc), terms, terms, self._view.settings.trust)
 
     def _label(self, term: Term) -> str:
         model = self.leg.align.picture if self.leg.align is not None else self.leg.model

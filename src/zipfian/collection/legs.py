@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from zipfian import limits
 from zipfian.collection.alignment import Alignment, make_alignment
@@ -14,6 +14,7 @@ from zipfian.collection.model import Model, QueryMode, dense_model, sae_model, s
 from zipfian.encode.base import Encoder
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded, shown
 from zipfian.index.leg import LegWriteSpec
+from zipfian.objects import JsonObject
 from zipfian.retrieve.scoring import BM25, Dot, Scoring, scoring_from_json
 from zipfian.retrieve.validate import check_scoring
 from zipfian.types import TfKind
@@ -292,36 +293,38 @@ class Leg:
         return {**out, "n_terms": self.n_terms}
 
     @classmethod
-    def from_json(cls, name: str, data: Mapping[str, Any]) -> Leg:
-        """The leg of a `name` from `data` that `to_json` gave; the models it names are loaded when they are used."""
-        scoring, pruning = scoring_from_json(data["scoring"]), Pruning.from_json(data["pruning"])
-        kind = data["kind"]
-        if kind == "terms":
-            return cls.terms(data["n_terms"], scoring=scoring, pruning=pruning, tf=data["tf"], scale=data["scale"])
-        if kind in MODEL_KINDS or kind == "scalar":
-            return cls(
-                kind, scoring, pruning, data["tf"], data["scale"], data["n_terms"],
-                model=Model.from_json(data["model"]), query=data["query"],
-            )  # fmt: skip
+    def from_json(cls, name: str, data: Any, trusted: Container[str] = ()) -> Leg:
+        """What `to_json` gave; the models it names are only loaded when they are used.
+
+        `trusted` names models that may be loaded then beside those that come with the package.
+        """
+        found = JsonObject(data, f"leg {name!r}")
+        kind: Any = found.text("kind")
+        if kind not in get_args(Kind):
+            raise FormatTooNew(f"leg {name!r} is of kind {kind!r:.60}, which this zipfian does not know; upgrade it")
+        scoring, pruning = scoring_from_json(found.value("scoring")), Pruning.from_json(found.value("pruning"))
+        tf: Any = found.choice("tf", get_args(TfKind))
+        scale = found.number("scale")
+        if kind == "words":
+            leg = cls.words(scoring=scoring, pruning=pruning, settings=WordSettings.from_json(found.value("words")))
+            _check_analyser(name, leg, found.text("fingerprint"))
+            found.end()
+            return leg
+        model = Model.from_json(found.value("model"), trusted) if found.has("model") else None
+        query: Any = found.choice("query", get_args(QueryMode)) if model is not None else "encoder"
+        align, of = None, None
         if kind in ("aligned", "translated"):
-            model = data.get("model")
-            return cls(
-                kind, scoring, pruning, data["tf"], data["scale"], data["n_terms"],
-                model=model and Model.from_json(model), align=Alignment.from_json(data["align"]), of=data["of"],
-            )  # fmt: skip
+            align = Alignment.from_json(found.value("align"), trusted)
+            of = found.text("of") if found.has("of") else None
+        vector = None
         if kind == "dense":
-            given = data.get("model")
-            return cls(kind, scoring, pruning, vector=data["vector"], model=given and Model.from_json(given))
-        if kind != "words":
-            raise FormatTooNew(f"leg {name!r} is of kind {kind!r}, which this zipfian does not know; upgrade it")
-        leg = cls.words(scoring=scoring, pruning=pruning, settings=WordSettings.from_json(data["words"]))
-        found = leg.vocabulary.fingerprint
-        if found != data["fingerprint"]:
-            raise FingerprintMismatch(
-                f"leg {name!r} was built with the analyser {data['fingerprint']}, this installation has {found}: "
-                "install the same version of PyStemmer, or build the collection again"
-            )
-        return leg
+            vector = found.text("vector", limits.MAX_FIELD_NAME_CHARS) if found.has("vector") else None
+        n_terms = 0 if kind == "dense" else found.whole("n_terms", 0, limits.MAX_TERMS)
+        found.end()
+        _check_parts(name, kind, model, align, vector, n_terms)
+        if kind == "terms":
+            return cls.terms(n_terms, scoring=scoring, pruning=pruning, tf=tf, scale=scale)
+        return cls(kind, scoring, pruning, tf, scale, n_terms, None, model, query, vector, align, of)
 
     def with_scoring(self, scoring: Scoring) -> Leg:
         """The same leg under another formula, `scoring`."""
@@ -330,10 +333,40 @@ class Leg:
         return replace(self, scoring=check_scoring(scoring))
 
 
+def _check_analyser(name: str, leg: Leg, fingerprint: str) -> None:
+    found = leg.vocabulary.fingerprint
+    if found != fingerprint:
+        raise FingerprintMismatch(
+            f"leg {name!r} was built with the analyser {fingerprint}, this installation has {found}: "
+            "install the same version of PyStemmer, or build the collection again"
+        )
+
+
+def _check_parts(
+    name: str, kind: Kind, model: Model | None, align: Alignment | None, vector: str | None, n_terms: int
+) -> None:
+    """Whether what a manifest says of a leg fits together: the vocabulary its kind, the encoder what it reads."""
+    wanted = {"latent": "sae", "visual": "sae", "splade": "splade", "scalar": "scalar"}.get(kind)
+    if model is not None and model.kind != wanted:
+        raise InvalidInput(f"leg {name!r} of kind {kind} cannot have a vocabulary of kind {model.kind}")
+    if kind in MODEL_KINDS and (model is None or model.encoder.kind != MODEL_KINDS[kind]):
+        raise InvalidInput(f"leg {name!r} of kind {kind} needs an encoder of {MODEL_KINDS[kind]}s")
+    if (kind == "terms" and model is not None) or (kind == "dense" and model is None and vector is None):
+        raise InvalidInput(f"leg {name!r} of kind {kind} does not say where it comes from")
+    if kind == "aligned":
+        known = () if align is None else (align.text, align.picture.encoder)
+        if model is None or model.encoder not in known:
+            raise InvalidInput(f"leg {name!r} does not have one of the encoders of its alignment")
+    if kind == "translated" and model is not None:
+        raise InvalidInput(f"leg {name!r} needs no encoder: its words are translated by a table")
+    if kind in (*MODEL_KINDS, "scalar") and not n_terms:
+        raise InvalidInput(f"leg {name!r} has no terms")
+
+
 def check_leg_name(name: Any) -> None:
     """Leg names appear in file roles, filters and reports: short, lower case, no surprises."""
     if not isinstance(name, str) or len(name) > limits.MAX_FIELD_NAME_CHARS or not _NAME.match(name):
-        raise InvalidInput(f"a leg name starts with a lower-case letter, then a-z, 0-9, '-' or '_'; got {name!r}")
+        raise InvalidInput(f"a leg name starts with a lower-case letter, then a-z, 0-9, '-' or '_'; got {name!r:.80}")
 
 
 def make_legs(legs: Sequence[str] | Mapping[str, Leg] | None) -> dict[str, Leg]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from zipfian import limits
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.models import EFFICIENTNET_LITE2
-from zipfian.encode.registry import EncoderSpec, find, register
+from zipfian.encode.registry import EncoderSpec, check_trusted, find, register
 from zipfian.encode.text import TextEncoder
-from zipfian.errors import FingerprintMismatch, InvalidInput
+from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
+from zipfian.objects import JsonObject, inner
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.sae import SaeVocabulary
@@ -26,10 +28,17 @@ QueryMode = Literal["encoder", "table"]
 FindScalar = Callable[[str], "ScalarVocabulary"]
 """From a fingerprint to the transform."""
 
+VOCABULARIES = ("sae", "scalar", "splade")
+"""Kinds of vocabularies that read an encoder."""
+MANY_SETTINGS = 100
+"""More settings than a vocabulary has."""
+
 _VOCABULARIES: dict[str, SaeVocabulary] = {}
 _SPLADE: dict[str, SpladeVocabulary] = {}
 _SCALAR: dict[str, ScalarVocabulary] = {}
 _LOCK = threading.Lock()
+_SCALAR_NAME = re.compile(r"scalar:[0-9a-f]{20}")
+"""A fingerprint that becomes the name of a file."""
 _FINGERPRINT = re.compile(r".+:[0-9a-f]{20}")
 """Of an encoder of ours; the source of a scalar vocabulary may also be any name."""
 
@@ -54,26 +63,32 @@ class Model:
         """The vocabulary; an equal one that this process knows already is shared."""
         if self.vocabulary is None or self.fingerprint is None:
             raise InvalidInput("this leg has no vocabulary: it compares pooled vectors")
-        if self._kind == "scalar":
+        if self.kind == "scalar":
             raise InvalidInput("the terms of this leg are components of a vector: they have no labels and no examples")
         with _LOCK:
             known = _VOCABULARIES.get(self.fingerprint)
         if known is not None:
             return known
+        from zipfian.vocabulary.models import shipped
         from zipfian.vocabulary.sae import SaeVocabulary
 
-        made = SaeVocabulary.from_json(json.loads(self.vocabulary))
+        settings = json.loads(self.vocabulary)
+        name = JsonObject(settings, "a latent vocabulary").text("model", limits.MAX_PATH_CHARS)
+        if name not in shipped():
+            check_trusted("the vocabulary", name, self.encoder.trusted)
+        made = SaeVocabulary.from_json(settings)
         if made.fingerprint != self.fingerprint:
             raise FingerprintMismatch(
                 f"the collection was built with the vocabulary {self.fingerprint}, this installation has "
                 f"{made.fingerprint} under its name: install the version of zipfian (or the model files) it was built "
                 "with, or build the collection again"
             )
-        return _remember(made)
+        return remember(made)
 
     @property
-    def _kind(self) -> str | None:
-        return None if self.vocabulary is None else json.loads(self.vocabulary).get("kind")
+    def kind(self) -> str | None:
+        """Of the vocabulary: `sae`, `scalar` or `splade`; None where there is none."""
+        return None if self.vocabulary is None else json.loads(self.vocabulary)["kind"]
 
     def load_scalar(self) -> ScalarVocabulary:
         """The fitted transform of a scalar leg, from the files of its collection."""
@@ -81,7 +96,7 @@ class Model:
             known = _SCALAR.get(str(self.fingerprint))
         if known is not None:
             return known
-        if self._kind != "scalar" or self.find is None:
+        if self.kind != "scalar" or self.find is None:
             raise InvalidInput("this leg has no scalar vocabulary")
         made = self.find(str(self.fingerprint))
         if made.fingerprint != self.fingerprint:
@@ -94,9 +109,9 @@ class Model:
 
     def load_reader(self) -> SaeVocabulary | SpladeVocabulary | ScalarVocabulary:
         """The vocabulary, of whatever kind: what turns an encoder's results into terms."""
-        if self._kind == "scalar":
+        if self.kind == "scalar":
             return self.load_scalar()
-        if self.vocabulary is None or self._kind != "splade":
+        if self.vocabulary is None or self.kind != "splade":
             return self.load_vocabulary()
         with _LOCK:
             known = _SPLADE.get(str(self.fingerprint))
@@ -105,8 +120,13 @@ class Model:
 
             labels = getattr(self.load_encoder(), "labels", None)
             known = SpladeVocabulary.from_json(json.loads(self.vocabulary), labels() if labels else None)
+            if known.fingerprint != self.fingerprint:
+                raise FingerprintMismatch(
+                    f"the collection was built with the vocabulary {self.fingerprint}, its settings make "
+                    f"{known.fingerprint}: build it again"
+                )
             with _LOCK:
-                _SPLADE[str(self.fingerprint)] = known
+                _SPLADE[known.fingerprint] = known
         return known
 
     def to_json(self) -> dict[str, Any]:
@@ -115,11 +135,22 @@ class Model:
         return {"encoder": self.encoder.to_json(), "vocabulary": vocabulary, "fingerprint": self.fingerprint}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Model:
-        """What `to_json` gave."""
-        vocabulary = data["vocabulary"]
-        known = None if vocabulary is None else _canonical(vocabulary)
-        return cls(EncoderSpec.from_json(data["encoder"]), known, data["fingerprint"])
+    def from_json(cls, data: Any, trusted: Container[str] = ()) -> Model:
+        """What `to_json` gave; `trusted` names models that may be loaded beside those of the package."""
+        found = JsonObject(data, "a model")
+        encoder = EncoderSpec.from_json(found.value("encoder"), trusted)
+        known, fingerprint = None, None
+        if found.has("vocabulary"):
+            settings = found.mapping("vocabulary", MANY_SETTINGS)
+            kind = JsonObject(settings, "a vocabulary").text("kind")
+            if kind not in VOCABULARIES:
+                raise FormatTooNew(f"a vocabulary of kind {kind!r:.60}, which this zipfian does not know; upgrade it")
+            known = _canonical(settings)
+            fingerprint = found.match("fingerprint", _SCALAR_NAME) if kind == "scalar" else found.text("fingerprint")
+        elif found.has("fingerprint"):
+            raise InvalidInput("a model without a vocabulary has no fingerprint of one")
+        found.end()
+        return cls(encoder, known, fingerprint)
 
 
 def sae_model(
@@ -143,7 +174,7 @@ def sae_model(
     if chosen.kind != source:
         raise InvalidInput(f"a leg of {source}s needs an encoder of {source}s, not of {chosen.kind}s")
     loaded.check_encoder(chosen)
-    _remember(loaded)
+    remember(loaded)
     return Model(register(chosen), _canonical(loaded.to_json()), loaded.fingerprint), loaded
 
 
@@ -204,7 +235,7 @@ def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | Non
 
 def _encoder_of(vocabulary: SaeVocabulary, source: str) -> Encoder[Any]:
     """The default encoder with the settings that the vocabulary was trained for."""
-    settings = vocabulary.encoder_info.get("settings") or {}
+    settings = inner(vocabulary.encoder_info, "settings")
     if source == "image" and vocabulary.encoder_info.get("name") == EFFICIENTNET_LITE2.name:
         return ImageEncoder(**{key: settings[key] for key in ("size", "fit", "block") if key in settings})
     return _default_encoder(source)
@@ -214,7 +245,8 @@ def _default_encoder(source: str) -> Encoder[Any]:
     return TextEncoder() if source == "text" else ImageEncoder()
 
 
-def _remember(vocabulary: SaeVocabulary) -> SaeVocabulary:
+def remember(vocabulary: SaeVocabulary) -> SaeVocabulary:
+    """Make a vocabulary known to this process; an equal one that is known already is given back instead."""
     with _LOCK:
         return _VOCABULARIES.setdefault(vocabulary.fingerprint, vocabulary)
 

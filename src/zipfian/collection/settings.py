@@ -9,8 +9,10 @@ from typing import Any
 from zipfian import limits
 from zipfian.collection.legs import Leg, check_leg_name, check_together
 from zipfian.collection.model import FindScalar
+from zipfian.collection.trust import NOTHING, Trust
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded, shown
 from zipfian.index.metadata import FIELD_TYPES, FieldType
+from zipfian.objects import JsonObject
 from zipfian.retrieve.scoring import Scoring
 
 VERSION = 1
@@ -22,6 +24,8 @@ class Settings:
 
     legs: Mapping[str, Leg]
     fields: Mapping[str, FieldType] = field(default_factory=dict)
+    trust: Trust = field(default=NOTHING, compare=False)
+    """What of the world outside the collection may be read; not stored, but said by whoever opens it."""
 
     def with_fields(self, fields: Mapping[str, FieldType]) -> Settings:
         return replace(self, fields=fields)
@@ -67,17 +71,36 @@ class Settings:
         return {"version": VERSION, "legs": legs, "fields": dict(self.fields)}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], source: str) -> Settings:
-        version = data.get("version")
-        if isinstance(version, int) and version > VERSION:
-            raise FormatTooNew(
-                f"{source}: written by a newer zipfian (settings version {version}); upgrade the package"
-            )
+    def from_json(cls, data: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> Settings:
+        """What `to_json` gave, in a manifest that anybody may have written; `trust` is what its reader allows."""
         try:
-            legs = {leg["name"]: Leg.from_json(leg["name"], leg) for leg in data["legs"]}
-            fields = dict(data["fields"])
-        except (KeyError, TypeError, AttributeError) as e:
-            raise IndexCorrupt(source, f"its collection settings cannot be read ({e!r})") from e
-        if not set(fields.values()) <= FIELD_TYPES:
-            raise IndexCorrupt(source, "names an unknown metadata type")
-        return cls(legs, fields)
+            found = JsonObject(data, "settings")
+            found.version(VERSION)
+            legs: dict[str, Leg] = {}
+            for entry in found.items("legs", limits.MAX_LEGS):
+                leg = JsonObject(entry, "a leg")
+                name = leg.value("name")
+                check_leg_name(name)
+                if name in legs:
+                    raise InvalidInput(f"the leg {name!r} is named twice")
+                legs[name] = Leg.from_json(name, leg.left(), trust)
+            if not legs:
+                raise InvalidInput("it has no legs")
+            check_together(legs)
+            fields = _fields(found.mapping("fields", limits.MAX_METADATA_FIELDS))
+            found.end()
+        except (InvalidInput, LimitExceeded) as error:
+            raise IndexCorrupt(source, f"its collection settings cannot be read: {error}") from error
+        except FormatTooNew as error:
+            raise FormatTooNew(f"{source}: {error}") from error
+        return cls(legs, fields, trust)
+
+
+def _fields(given: Mapping[str, Any]) -> dict[str, FieldType]:
+    found = JsonObject(given, "the types of metadata")
+    out: dict[str, Any] = {}
+    for name in given:
+        if not 1 <= len(name) <= limits.MAX_FIELD_NAME_CHARS:
+            raise InvalidInput(f"a metadata field named {shown(name)}")
+        out[name] = found.choice(name, FIELD_TYPES)
+    return out

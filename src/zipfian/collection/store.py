@@ -294,7 +294,8 @@ class Store:
         if missing:
             raise InvalidInput(f"terms for document {missing[0]!r}, which is not in the collection")
         keep(self.directory, {name: leg})
-        adding = Adding(self.directory, name, leg, Encoding({name: leg}, self._encodings), given, progress)
+        encoding = Encoding({name: leg}, self._encodings, self.settings.trust)
+        adding = Adding(self.directory, name, leg, encoding, given, progress)
         done: dict[str, SegmentReader] = {}
         try:
             for seg_id, reader in self._readers.items():
@@ -315,7 +316,8 @@ class Store:
     def rollback(self) -> None:
         """Forget everything since the last commit."""
         self.writer.rollback()
-        self.settings = Settings.from_json(self.writer.settings, str(self.directory)).finding(finder(self.directory))
+        known = Settings.from_json(self.writer.settings, str(self.directory), self.settings.trust)
+        self.settings = known.finding(finder(self.directory))
         self._encoding = None
         self._load()
 

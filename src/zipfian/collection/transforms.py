@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 HEADERS = 1 << 16
 """More than a safetensors file of two arrays has beside their numbers."""
+MOST_BYTES = 4 * limits.MAX_ROTATED_DIM * (limits.MAX_ROTATED_DIM + 1) + HEADERS
+"""Of the arrays of the largest transform there may be."""
 
 
 def names(fingerprint: str) -> tuple[str, str]:
@@ -49,10 +51,9 @@ def finder(directory: Directory) -> FindScalar:
     def find(fingerprint: str) -> ScalarVocabulary:
         from zipfian.vocabulary.scalar import ScalarVocabulary
 
-        side = limits.MAX_ROTATED_DIM
-        files, most = names(fingerprint), 4 * side * (side + 1) + HEADERS
+        files = names(fingerprint)
         try:
-            arrays, settings = (directory.read(name, most) for name in files)
+            arrays, settings = directory.read(files[0], MOST_BYTES), directory.read(files[1], HEADERS)
         except FileNotFoundError as error:
             raise IndexCorrupt(
                 str(directory), f"the transform {fingerprint} of a scalar leg is missing ({' and '.join(files)})"

@@ -12,13 +12,15 @@ from typing import Any
 
 from zipfian import limits
 from zipfian.encode import folder
-from zipfian.errors import FormatTooNew, IndexNotFound, ShardDamaged
+from zipfian.errors import IndexNotFound, InvalidInput, ShardDamaged
+from zipfian.objects import JsonObject
 
 FORMAT = "zipfian-shard"
 VERSION = 1
 MANIFEST = "shard.json"
 
 _PART = re.compile(r"part-[0-9]{6,12}\.enc")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +85,39 @@ class Manifest:
             raise IndexNotFound(
                 f"{path}: no encoded shard (it has no {MANIFEST}); make one with 'zipfian encode SOURCE --shard i/n'"
             ) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ShardDamaged(file, "it is not JSON") from None
         if not isinstance(known, dict) or known.get("format") != FORMAT:
             raise ShardDamaged(file, "it does not describe an encoded shard")
-        if not isinstance(known.get("version"), int) or known["version"] > VERSION:
-            raise FormatTooNew(f"{path}: a shard of version {known.get('version')!r}; this zipfian reads {VERSION}")
+        found = JsonObject(known, "the description of a shard")
+        try:
+            found.version(VERSION)
+        except InvalidInput as error:
+            raise ShardDamaged(file, str(error)) from error
         if _digest({key: value for key, value in known.items() if key != "sha256"}) != known.get("sha256"):
             raise ShardDamaged(file, "its checksum is wrong")
         try:
-            parts = tuple(Part(str(n), int(b), str(s), int(e)) for n, b, s, e in known["parts"])
-            forms = tuple(Form(str(e), str(k), str(f)) for e, k, f in known["forms"])
-            share, of = map(int, known["shard"])
-            about = dict(known["about"])
-        except (KeyError, TypeError, ValueError):
-            raise ShardDamaged(file, "it lacks what the description of a shard has") from None
-        if not all(_PART.fullmatch(part.name) for part in parts):
-            raise ShardDamaged(file, "it names files that are not parts of a shard")
-        return cls(share, of, forms, parts, bool(known["complete"]), about)
+            return cls._of(found)
+        except InvalidInput as error:
+            raise ShardDamaged(file, str(error)) from error
+
+    @classmethod
+    def _of(cls, found: JsonObject) -> Manifest:
+        """From the object in the file, whose checksum is right."""
+        places = found.row("shard", 2)
+        of = places.whole("1", 1, limits.MAX_SHARDS)
+        share = places.whole("0", 1, of)
+        forms = tuple(
+            Form(row.text("0"), row.choice("1", ("text", "image")), row.text("2"))
+            for row in found.rows("forms", 3, limits.MAX_SHARDS)
+        )
+        parts = tuple(
+            Part(row.match("0", _PART), row.whole("1", 0, 2**62), row.match("2", _SHA256), row.whole("3", 0, 2**62))
+            for row in found.rows("parts", 4, limits.MAX_MANIFEST_BYTES)
+        )
+        complete, about = found.flag("complete"), found.mapping("about", limits.MAX_METADATA_FIELDS)
+        found.rest(("format", "sha256"))
+        return cls(share, of, forms, parts, complete, about)
 
     def next_part(self) -> str:
         """A name that no part has."""

@@ -71,18 +71,22 @@ def fingerprint(name: str, settings: Mapping[str, Any]) -> str:
 GROUP_ITEMS = 256
 GROUP_CHARS = 400_000
 """Of text, about 90,000 tokens: their vectors take some 140 MB for each chosen layer."""
+GROUP_BYTES = 32 * 1024 * 1024
+"""Of pictures that are in memory already."""
 
 
 def groups(items: Iterable[Any]) -> Iterator[list[Any]]:
     """Consecutive items, as many as are worth encoding together and fit in memory."""
     group: list[Any] = []
-    chars = 0
+    full = 0.0
     for item in items:
-        size = len(item) if isinstance(item, str) else 0
-        if group and (len(group) >= GROUP_ITEMS or chars + size > GROUP_CHARS):
+        size = 0.0
+        if isinstance(item, str | bytes):
+            size = len(item) / (GROUP_CHARS if isinstance(item, str) else GROUP_BYTES)
+        if group and (len(group) >= GROUP_ITEMS or full + size > 1.0):
             yield group
-            group, chars = [], 0
+            group, full = [], 0.0
         group.append(item)
-        chars += size
+        full += size
     if group:
         yield group

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from zipfian import limits
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.text import TextEncoder
-from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
+from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, NotTrusted, shown
+from zipfian.objects import JsonObject, finite_number
 
 Kind = Literal["text", "image"]
 
@@ -25,6 +27,9 @@ _LOCK = threading.Lock()
 _TEXT_SETTINGS = ("max_tokens", "long_texts", "overlap", "keep_special")
 _IMAGE_SETTINGS = ("size", "fit")
 _LATER_SETTINGS = ("block", "crops")
+
+MANY_LAYERS = 1_000
+"""More layers than any network has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class EncoderSpec:
     """JSON, so that specs compare and hash."""
     fingerprint: str
     pooled_dim: int
+    trusted: Container[str] = field(default=(), compare=False, repr=False)
+    """Models beside the default ones that may be loaded: what whoever opened the collection has allowed."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -50,12 +57,18 @@ class EncoderSpec:
         }
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> EncoderSpec:
+    def from_json(cls, data: Any, trusted: Container[str] = ()) -> EncoderSpec:
         """What `to_json` gave."""
-        kind = data["kind"]
-        if kind not in ("text", "image"):
-            raise FormatTooNew(f"an encoder of {kind!r}, which this zipfian does not know; upgrade it")
-        return cls(data["name"], kind, _canonical(data["settings"]), data["fingerprint"], int(data["pooled_dim"]))
+        found = JsonObject(data, "an encoder")
+        kind: Any = found.choice("kind", ("text", "image"))
+        name = found.text("name")
+        if name not in _SETTINGS:
+            raise FormatTooNew(f"an encoder named {name!r:.60}, which this zipfian does not know; upgrade it")
+        settings = _SETTINGS[name](found.object("settings"))
+        fingerprint = found.text("fingerprint")
+        pooled_dim = found.whole("pooled_dim", 1, limits.MAX_VECTOR_DIM)
+        found.end()
+        return cls(name, kind, _canonical(settings), fingerprint, pooled_dim, trusted)
 
 
 def register(encoder: Encoder[Any]) -> EncoderSpec:
@@ -103,17 +116,20 @@ def register(encoder: Encoder[Any]) -> EncoderSpec:
 
 
 def find(spec: EncoderSpec) -> Encoder[Any]:
-    """The encoder of a spec: the one this process knows already, or one made from the settings."""
+    """The encoder of a spec: the one this process knows already, or one made from the settings.
+
+    A model of the hub is made only where the spec's reader has allowed it.
+    """
     with _LOCK:
         known = _KNOWN.get(spec.fingerprint)
     if known is not None:
-        return known
+        return _fitting(known, spec)
     if spec.name == "own":
         raise FingerprintMismatch(
             f"this collection was built with the encoder {spec.fingerprint}, which is not one of zipfian's own: "
             "make it and call zipfian.encode.register(encoder) before the collection is opened"
         )
-    made = _make(spec)
+    made = _fitting(_make(spec), spec)
     if made.fingerprint != spec.fingerprint:
         raise FingerprintMismatch(
             f"the collection was built with the encoder {spec.fingerprint}, this installation makes "
@@ -127,16 +143,97 @@ def find(spec: EncoderSpec) -> Encoder[Any]:
 def _make(spec: EncoderSpec) -> Encoder[Any]:
     settings = json.loads(spec.settings)
     if spec.name == "text":
-        layers = [(int(layer), float(factor)) for layer, factor in settings.pop("layers")]
-        return TextEncoder(layers, **settings)
+        return TextEncoder([(layer, factor) for layer, factor in settings.pop("layers")], **settings)
     if spec.name == "image":
         return ImageEncoder(**settings)
-    if spec.name == "hub":
-        from zipfian.encode import hub
+    check_trusted("the model", settings["name_or_path"], spec.trusted)
+    from zipfian.encode import hub
 
-        made: Encoder[Any] = hub.load(**settings)
-        return made
-    raise FormatTooNew(f"an encoder named {spec.name!r}, which this zipfian does not know; upgrade it")
+    made: Encoder[Any] = hub.load(**settings)
+    return made
+
+
+def check_trusted(what: str, name: str, trusted: Container[str]) -> None:
+    """`NotTrusted` for what neither comes with the package nor was allowed."""
+    if name not in trusted:
+        raise NotTrusted(
+            f"{what} {shown(name)} does not come with zipfian, and a collection made by somebody else may name any, so "
+            f"it was not loaded. If you know it, open the collection with trust=[{shown(name)}], on the command line "
+            f"with --trust {shown(name)}"
+        )
+
+
+def _fitting(encoder: Encoder[Any], spec: EncoderSpec) -> Encoder[Any]:
+    """The encoder, unless it reads or gives something else than the spec says."""
+    if (encoder.kind, encoder.pooled_dim) != (spec.kind, spec.pooled_dim):
+        raise FingerprintMismatch(
+            f"the collection says that {shown(spec.fingerprint)} is an encoder of {spec.kind}s with vectors of "
+            f"{spec.pooled_dim} numbers; it is one of {encoder.kind}s with {encoder.pooled_dim}: build it again"
+        )
+    return encoder
+
+
+def _text_settings(found: JsonObject) -> dict[str, Any]:
+    return _checked(
+        found,
+        layers=_layers(found),
+        max_tokens=found.whole("max_tokens", 1, limits.MAX_TEXT_TOKENS),
+        long_texts=found.choice("long_texts", ("windows", "cut")),
+        overlap=found.whole("overlap", 0, limits.MAX_TEXT_TOKENS),
+        keep_special=found.flag("keep_special"),
+    )
+
+
+def _image_settings(found: JsonObject) -> dict[str, Any]:
+    out: dict[str, Any] = {"size": found.whole("size", 1, 2**16), "fit": found.choice("fit", ("whole", "crop"))}
+    if found.has("block"):
+        out["block"] = found.whole("block", 0, 2**16)
+    if found.has("crops"):
+        out["crops"] = found.text("crops")
+    return _checked(found, **out)
+
+
+def _hub_settings(found: JsonObject) -> dict[str, Any]:
+    """Every setting that an encoder of the hub may name, by type; which of them one has is its own business."""
+    out: dict[str, Any] = {"name_or_path": found.text("name_or_path", limits.MAX_PATH_CHARS)}
+    for name in ("precision", "library", "revision", "kind", "long_texts", "pooling"):
+        if found.has(name):
+            out[name] = found.text(name)
+    for name in ("max_tokens", "overlap"):
+        if found.has(name):
+            out[name] = found.whole(name, 0, limits.MAX_TEXT_TOKENS)
+    for name in ("projection", "final_norm"):
+        if found.has(name):
+            out[name] = found.flag(name)
+    for name in ("document_prefix", "query_prefix"):
+        if found.has(name):
+            out[name] = found.string(name, limits.MAX_QUERY_CHARS)
+    if found.has("layers"):
+        out["layers"] = _layers(found)
+    return _checked(found, **out)
+
+
+def _layers(found: JsonObject) -> list[list[float]]:
+    """Pairs of a layer and its factor."""
+    pairs = found.items("layers", MANY_LAYERS)
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2 or type(pair[0]) is not int or not finite_number(pair[1]):
+            raise InvalidInput(f"{found.what}: 'layers' are pairs of a layer and a factor, not {shown(pair)}")
+    return [[layer, float(factor)] for layer, factor in pairs]
+
+
+def _checked(found: JsonObject, **settings: Any) -> dict[str, Any]:
+    found.end()
+    return settings
+
+
+_SETTINGS: Mapping[str, Callable[[JsonObject], dict[str, Any]]] = {
+    "text": _text_settings,
+    "image": _image_settings,
+    "hub": _hub_settings,
+    "own": lambda found: found.rest(()),
+}
+"""Encoders that a manifest may name, and how their settings are read."""
 
 
 def _canonical(settings: Mapping[str, Any]) -> str:

@@ -76,7 +76,7 @@ def _opened(
 ) -> Iterator[Collection]:
     mark = fingerprint(dataset)
     try:
-        collection = Collection.open(path, mode="w")
+        collection = Collection.open(path, mode="w", trust=() if encoder is None else [encoder])
     except IndexNotFound:
         collection = Collection.create(path, make_legs(legs, dataset, encoder))
     with collection:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.items import IMAGE_FIELD
 from zipfian.collection.question import Question
 from zipfian.encode.base import groups
 from zipfian.encode.registry import find
@@ -104,7 +103,7 @@ def _encode(view: Any, name: str, progress: Progress | None) -> TokenFile:
     def contents() -> Iterator[Any]:
         for doc_id in view.ids():
             number = view.number(doc_id)
-            content = _content(view.document(number), encoder.kind)
+            content = _content(view, view.document(number), encoder.kind)
             if content:
                 found.append(number)
                 yield content
@@ -128,8 +127,8 @@ def _encode(view: Any, name: str, progress: Progress | None) -> TokenFile:
     return TokenFile(np.array(found, np.int64), starts, vectors)
 
 
-def _content(document: Any, kind: str) -> Any:
+def _content(view: Any, document: Any, kind: str) -> Any:
     """What the encoder reads of a stored document; empty where it is not there."""
     if kind == "text":
         return document.text if document.text and not document.text.isspace() else ""
-    return document.metadata.get(IMAGE_FIELD) or ""
+    return view.settings.trust.picture(document.metadata) or ""

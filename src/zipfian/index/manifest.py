@@ -17,7 +17,7 @@ from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, IndexNotFound, 
 from zipfian.index._layout import VERSION, too_new
 from zipfian.index.directory import LOCK_NAME, Directory, check_name
 from zipfian.index.entry import SegmentEntry
-from zipfian.limits import MAX_DOCUMENTS, MAX_MANIFEST_BYTES, MAX_SEGMENTS
+from zipfian.limits import MAX_DOCUMENTS, MAX_FILE_NAME_CHARS, MAX_MANIFEST_BYTES, MAX_SEGMENTS
 
 KEPT = 2
 """Commits that stay whole: the newest, and the one before it for slow readers and as a way back.
@@ -93,9 +93,9 @@ class Manifest:
                 generation=found["generation"],
                 segments=tuple(SegmentEntry.from_json(entry) for entry in _sequence(found["segments"])),
                 settings=_object(found["settings"]),
-                counters={str(k): int(v) for k, v in _object(found["counters"]).items()},
+                counters={name: _count(value) for name, value in _object(found["counters"]).items()},
                 user=_object(found["user"]),
-                zipfian=str(found["zipfian"]),
+                zipfian=_text(found["zipfian"]),
             )
             if manifest.name != name:
                 raise IndexCorrupt(name, f"is the manifest of generation {manifest.generation} under another's name")
@@ -187,6 +187,18 @@ def read_note(directory: Directory) -> int:
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError(f"an object was expected, not {type(value).__name__}")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > MAX_FILE_NAME_CHARS or not (value == "" or value.isprintable()):
+        raise ValueError(f"the name of a version was expected, not {shown(value)}")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError(f"a count was expected, not {shown(value)}")
     return value
 
 

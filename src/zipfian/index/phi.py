@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 
 _NAMED = {"identity": 1.0, "sqrt": 0.5}
 
@@ -20,17 +20,18 @@ def parse_phi(phi: Any) -> float:
     0.7
     """
     if isinstance(phi, str):
+        value: Any
         try:
             value = _NAMED[phi] if phi in _NAMED else float(phi.removeprefix("power:"))
         except ValueError:
-            raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {phi!r}") from None
-    elif isinstance(phi, Real):
-        value = float(phi)
+            raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {shown(phi)}") from None
+    elif isinstance(phi, Real) and phi is not True:
+        value = phi
     else:
-        raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {phi!r}")
+        raise InvalidInput(f"phi must be 'identity', 'sqrt', 'power:P' or a number, not {shown(phi)}")
     if not 0.0 < value <= 1.0:
-        raise InvalidInput(f"the exponent of phi must lie in (0, 1], not {value!r}")
-    return value
+        raise InvalidInput(f"the exponent of phi must lie in (0, 1], not {shown(value)}")
+    return float(value)
 
 
 def phi_name(phi: str | float) -> str:

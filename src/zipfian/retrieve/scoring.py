@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, shown
 from zipfian.index.phi import parse_phi, phi_name
+from zipfian.objects import JsonObject
 from zipfian.retrieve.layout import BM25L, LINEAR, LOGTF, SATURATE
 
 F64 = npt.NDArray[np.float64]
@@ -82,7 +83,7 @@ class BM25:
     def __post_init__(self) -> None:
         object.__setattr__(self, "k1", _number("k1", self.k1, 1e6))
         object.__setattr__(self, "b", _number("b", self.b, 1.0))
-        if self.variant not in get_args(Variant):
+        if not isinstance(self.variant, str) or self.variant not in get_args(Variant):
             raise InvalidInput(f"unknown BM25 variant {shown(self.variant)}; one of {', '.join(get_args(Variant))}")
         if self.delta is not None:
             if self.variant not in ("bm25l", "bm25+"):
@@ -222,11 +223,6 @@ _KINDS: dict[str, type[BM25] | type[Dot] | type[TfIdf]] = {"bm25": BM25, "dot": 
 
 def scoring_from_json(data: Mapping[str, Any]) -> Scoring:
     """The inverse of `to_json`."""
-    rest = dict(data)
-    kind = rest.pop("kind", None)
-    if kind not in _KINDS:
-        raise InvalidInput(f"unknown scoring {kind!r}; one of {', '.join(_KINDS)}")
-    try:
-        return _KINDS[kind](**rest)
-    except TypeError as error:
-        raise InvalidInput(f"scoring settings {rest!r} do not fit {kind!r}: {error}") from None
+    found = JsonObject(data, "scoring")
+    formula = _KINDS[found.choice("kind", _KINDS)]
+    return formula(**found.rest([field.name for field in fields(formula)]))

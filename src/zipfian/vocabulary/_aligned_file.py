@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.objects import JsonObject
 from zipfian.types import FloatArray
 from zipfian.vocabulary._sae_weights import Tensors, check_sha256, file_sha256, quantise, read_settings, read_tensors
 
@@ -59,11 +60,40 @@ def write(folder: Path, tensors: Tensors, settings: Mapping[str, Any]) -> None:
 
 def read(folder: Path) -> tuple[Tensors, dict[str, Any]]:
     """Arrays and settings; a file whose hash differs is refused."""
-    path, weights = folder / SETTINGS_FILE, folder / WEIGHTS_FILE
-    settings = read_settings(path, "align", "an alignment", FORMAT)
+    settings, weights = read_about(folder), folder / WEIGHTS_FILE
     check_sha256(weights, settings.get("sha256"), SETTINGS_FILE)
+    return read_tensors(weights), settings
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """The settings alone, with the types that their readers count on."""
+    path = folder / SETTINGS_FILE
+    settings = read_settings(path, "align", "an alignment", FORMAT)
     words = settings.get("words")
     most = limits.MAX_ALIGNED_WORDS
     if not isinstance(words, list) or len(words) > most or not all(isinstance(word, str) for word in words):
         raise InvalidInput(f"'words' of {path} must be a list of at most {most:,} words")
-    return read_tensors(weights), settings
+    found = JsonObject(settings, str(path))
+    if found.has("name"):
+        found.text("name")
+    if found.has("terms"):
+        terms = found.object("terms")
+        for name in ("vocabulary", "fingerprint"):
+            if terms.has(name):
+                terms.text(name, limits.MAX_PATH_CHARS)
+    if found.has("encoders"):
+        encoders = found.object("encoders")
+        for kind in ("text", "image"):
+            if encoders.has(kind):
+                _check_encoder(encoders.object(kind))
+    return settings
+
+
+def _check_encoder(about: JsonObject) -> None:
+    """What heads say about the encoder they were trained on: fingerprints, and perhaps how to make it."""
+    if about.has("fingerprint"):
+        about.text("fingerprint")
+    if about.has("also"):
+        also = JsonObject(known := about.mapping("also", limits.MAX_ALIGNED_MEMBERS), f"{about.what}, 'also'")
+        for name in known:
+            also.text(name)

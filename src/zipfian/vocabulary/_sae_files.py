@@ -10,10 +10,19 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from zipfian import limits
 from zipfian.encode.base import Encoder
 from zipfian.errors import FingerprintMismatch
+from zipfian.objects import inner
 from zipfian.vocabulary._sae_project import Projection
-from zipfian.vocabulary._sae_weights import check_sha256, from_tensors, load_tensors, read_tensors
+from zipfian.vocabulary._sae_weights import (
+    SETTINGS_FILE,
+    check_sha256,
+    from_tensors,
+    load_tensors,
+    read_settings,
+    read_tensors,
+)
 from zipfian.vocabulary.labels import Labels, read_labels
 from zipfian.vocabulary.models import find_model
 from zipfian.vocabulary.query_table import QueryTable
@@ -24,6 +33,20 @@ Made = TypeVar("Made")
 STATISTICS_FILE = "statistics.safetensors"
 
 
+def check_files(model: str, sha256: str, table_sha256: str | None) -> None:
+    """Refuse a vocabulary whose weights or table are not these, from its settings alone: no weights are read."""
+    folder, _ = find_model(model)
+    settings = read_settings(folder / SETTINGS_FILE)
+    table = settings.get("table")
+    found = settings.get("sha256"), table.get("sha256") if isinstance(table, Mapping) else None
+    if found != (sha256, table_sha256):
+        raise FingerprintMismatch(
+            f"the vocabulary in {folder} is not the one that was used before: its weights have the sha256 "
+            f"{str(found[0])[:12]}... instead of {sha256[:12]}..., its table {str(found[1])[:12]}... instead of "
+            f"{str(table_sha256)[:12]}.... Put the old files back or build the collection again"
+        )
+
+
 class SaeFiles:
     """One folder; safe to share between threads."""
 
@@ -32,8 +55,8 @@ class SaeFiles:
         self._tensors, self.settings = load_tensors(self.folder)
         self.model = shipped or str(self.folder)
         """How to find it again."""
-        self.info: Mapping[str, Any] = self.settings.get("info", {})
-        self.name = shipped or str(self.info.get("name") or self.folder.name)
+        self.info: Mapping[str, Any] = inner(self.settings, "info")
+        self.name = shipped or str(self.info.get("name") or self.folder.name)[: limits.MAX_LABEL_CHARS]
         self.n_terms, self.dim = (int(n) for n in self._tensors["encoder"].shape)
         self.sha256 = str(self.settings["sha256"])
         known = self.settings.get("table")
@@ -88,7 +111,7 @@ class SaeFiles:
     def check_encoder(self, encoder: Encoder[Any]) -> None:
         """Refuse an encoder whose vectors mean something else."""
         known = self.encoder
-        accepted = (known.get("fingerprint"), *(known.get("also") or {}).values())
+        accepted = (known.get("fingerprint"), *inner(known, "also").values())
         if encoder.dim != self.dim:
             raise FingerprintMismatch(
                 f"the vocabulary {self.name} reads vectors of {self.dim} numbers, the encoder {encoder.fingerprint} "
@@ -102,7 +125,7 @@ class SaeFiles:
                 f"the vocabulary {self.name} was not trained for the encoder {encoder.fingerprint}; "
                 f"it fits {self.fitting}"
             )
-        layers, found = (known.get("settings") or {}).get("layers"), getattr(encoder, "layers", None)
+        layers, found = inner(known, "settings").get("layers"), getattr(encoder, "layers", None)
         if layers is not None and found is not None and [list(pair) for pair in found] != layers:
             raise FingerprintMismatch(
                 f"the vocabulary {self.name} was trained on the layers {layers}, the encoder gives {found}; "

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import FormatTooNew, InvalidInput, LimitExceeded, MissingExtra
+from zipfian.errors import InvalidInput, LimitExceeded, MissingExtra
+from zipfian.objects import JsonObject
 from zipfian.types import FloatArray
 
 WEIGHTS_FILE = "sae.safetensors"
@@ -195,12 +196,11 @@ def read_settings(path: Path, kind: str = "sae", what: str = "an autoencoder", n
         raise LimitExceeded(f"{path} has {path.stat().st_size:,} bytes, more than {limits.MAX_MANIFEST_BYTES:,}")
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path} is not JSON: {error}") from error
     if not isinstance(settings, dict) or settings.get("kind") != kind:
         raise InvalidInput(f"{path} does not describe {what} of zipfian")
-    if not isinstance(settings.get("format"), int) or settings["format"] > newest:
-        raise FormatTooNew(f"{path} has format {settings.get('format')!r}, this zipfian reads {newest}: upgrade")
+    JsonObject(settings, str(path)).version(newest, "format")
     return settings
 
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from zipfian import limits
-from zipfian.errors import FormatTooNew, InvalidInput
+from zipfian.errors import InvalidInput, shown
+from zipfian.objects import JsonObject
 from zipfian.vocabulary.stemming import language_name
 from zipfian.vocabulary.stopwords import STOP_WORDS
 
@@ -62,7 +63,7 @@ class WordSettings:
         object.__setattr__(self, "language", language_name(self.language))
         for name in ("stem", "drop_stop_words", "fold_accents", "keep_numbers", "join_compounds"):
             if not isinstance(getattr(self, name), bool):
-                raise InvalidInput(f"{name} must be True or False, not {getattr(self, name)!r}")
+                raise InvalidInput(f"{name} must be True or False, not {shown(getattr(self, name))}")
         if self.stem and self.language == "none":
             raise InvalidInput("language 'none' has no stemmer: set stem=False, or name a language")
         object.__setattr__(self, "stop_words", self._checked_stop_words())
@@ -77,12 +78,12 @@ class WordSettings:
                 )
             return given
         if not isinstance(given, (tuple, list, set, frozenset)):
-            raise InvalidInput(f"stop_words must be True, False or a tuple of words, not {given!r}")
+            raise InvalidInput(f"stop_words must be True, False or a tuple of words, not {shown(given)}")
         if len(given) > limits.MAX_STOP_WORDS:
             raise InvalidInput(f"{len(given):,} stop words are more than the limit of {limits.MAX_STOP_WORDS:,}")
         for word in given:
             if not isinstance(word, str) or not word.strip():
-                raise InvalidInput(f"a stop word must be a non-empty string, not {word!r}")
+                raise InvalidInput(f"a stop word must be a non-empty string, not {shown(word)}")
         return tuple(sorted(set(given)))
 
     def to_json(self) -> dict[str, Any]:
@@ -93,17 +94,10 @@ class WordSettings:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> WordSettings:
         """Settings from `values` that `to_json` wrote; anything else is refused rather than guessed."""
-        given = dict(values)
-        kind, version = given.pop("kind", None), given.pop("version", None)
-        if kind != cls.kind or isinstance(version, bool) or not isinstance(version, int):
-            raise InvalidInput(f"not the settings of a words vocabulary: kind {kind!r}, version {version!r}")
-        if version > cls.version:
-            raise FormatTooNew(
-                f"words settings of version {version}: this zipfian reads up to {cls.version}; upgrade it"
-            )
-        unknown = set(given) - {field.name for field in fields(cls)}
-        if unknown:
-            raise InvalidInput(f"unknown words settings: {', '.join(sorted(unknown))}")
+        found = JsonObject(values, "words settings")
+        found.choice("kind", [cls.kind])
+        found.version(cls.version)
+        given = found.rest([field.name for field in fields(cls)])
         if isinstance(given.get("stop_words"), list):
             given["stop_words"] = tuple(given["stop_words"])
         return cls(**given)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import FingerprintMismatch, InvalidInput
+from zipfian.objects import inner
 from zipfian.types import FloatArray, Terms
 from zipfian.vocabulary import _aligned_file as file
 from zipfian.vocabulary.models import SHIPPED
@@ -142,8 +143,8 @@ class AlignedHeads:
     def check_encoders(self, *, text: str | None = None, image: str | None = None) -> None:
         """Compare encoder fingerprints with those the heads were trained on."""
         for what, given in (("text", text), ("image", image)):
-            known = self.settings.get("encoders", {}).get(what, {})
-            allowed = {known.get("fingerprint"), *known.get("also", {}).values()} - {None}
+            known = inner(self.settings, "encoders", what)
+            allowed = {known.get("fingerprint"), *inner(known, "also").values()} - {None}
             if given is not None and allowed and given not in allowed:
                 raise FingerprintMismatch(
                     f"the alignment was trained on vectors of the {what} encoder {known.get('fingerprint')}, not of "
@@ -164,7 +165,7 @@ class AlignedHeads:
             if len(terms) and not 0 <= int(terms.ids[0]) <= int(terms.ids[-1]) < len(self.term_idf):
                 raise InvalidInput(
                     f"the picture has visual word {int(terms.ids[-1])}, the heads know {len(self.term_idf):,}: "
-                    f"use the vocabulary {self.settings.get('terms', {}).get('vocabulary')}"
+                    f"use the vocabulary {inner(self.settings, 'terms').get('vocabulary')}"
                 )
             ids = terms.ids.astype(np.int64)
             weights = _unit(np.sqrt(terms.weights) * self.term_idf[ids])
@@ -210,9 +211,19 @@ class TranslationTable:
         return Terms(ids.astype(np.int32), sums.astype(np.float32))
 
 
+def is_shipped(model: str | Path) -> bool:
+    """Whether it is the name of an alignment that came with this installation."""
+    return isinstance(model, str) and model in {path.parent.name for path in SHIPPED.glob(f"*/{file.SETTINGS_FILE}")}
+
+
+def fingerprint_of(model: str | Path) -> str:
+    """Of the heads or the table in a folder, from their settings alone: no weights are read."""
+    return _fingerprint(file.read_about(find(model)))
+
+
 def find(model: str | Path) -> Path:
     """The folder of an alignment: a shipped name first, a folder second."""
-    if isinstance(model, str) and model and (SHIPPED / model / file.SETTINGS_FILE).is_file():
+    if is_shipped(model):
         return SHIPPED / model
     folder = Path(model).expanduser()
     if (folder / file.SETTINGS_FILE).is_file():
@@ -240,4 +251,4 @@ def _unit(values: FloatArray) -> FloatArray:
 
 def _fingerprint(settings: Mapping[str, Any]) -> str:
     content = json.dumps([settings.get("sha256"), settings.get("words")], separators=(",", ":"))
-    return f"{settings.get('name', 'align')}:{hashlib.sha256(content.encode()).hexdigest()[:20]}"
+    return f"{settings.get('name') or 'align'}:{hashlib.sha256(content.encode()).hexdigest()[:20]}"

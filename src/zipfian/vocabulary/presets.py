@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
+from zipfian.objects import finite_number
 
 Pooling = Literal["sum", "max"]
 QueryWeights = Literal["weighted", "binary"]
@@ -49,8 +50,10 @@ class LegDefaults:
             raise InvalidInput(f"query must be 'weighted' or 'binary', not {self.query!r}")
         for name in ("k1", "b", "scale"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-                raise InvalidInput(f"{name} must be a finite number that is not negative, not {value!r}")
+            if not finite_number(value) or value < 0:
+                raise InvalidInput(f"{name} must be a finite number that is not negative, not {shown(value)}")
+        if not isinstance(self.phi, str):
+            raise InvalidInput(f"phi must be the name of a transform, such as 'sqrt', not {shown(self.phi)}")
 
     @property
     def query_cap(self) -> int | None:

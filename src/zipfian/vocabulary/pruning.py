@@ -6,7 +6,6 @@ saturated head of a latent vocabulary by rank, `max_df_share` by document freque
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, TypeVar
@@ -15,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import FormatTooNew, InvalidInput
+from zipfian.errors import InvalidInput, shown
+from zipfian.objects import JsonObject, finite_number
 from zipfian.types import IntArray, Terms
 
 _Weight = TypeVar("_Weight", np.float32, np.float64, np.uint32)
@@ -91,23 +91,15 @@ class Pruning:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Pruning:
         """Settings from `values` that `to_json` wrote; anything else is refused rather than guessed."""
-        given = dict(values)
-        kind, version = given.pop("kind", None), given.pop("version", None)
-        if kind != cls.kind or isinstance(version, bool) or not isinstance(version, int):
-            raise InvalidInput(f"not pruning settings: kind {kind!r}, version {version!r}")
-        if version > cls.version:
-            raise FormatTooNew(
-                f"pruning settings of version {version}: this zipfian reads up to {cls.version}; upgrade"
-            )
-        unknown = set(given) - {field.name for field in fields(cls)}
-        if unknown:
-            raise InvalidInput(f"unknown pruning settings: {', '.join(sorted(unknown))}")
-        return cls(**given)
+        found = JsonObject(values, "pruning settings")
+        found.choice("kind", [cls.kind])
+        found.version(cls.version)
+        return cls(**found.rest([field.name for field in fields(cls)]))
 
 
 def _check_number(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InvalidInput(f"{name} must be a finite number, not {value!r}")
+    if not finite_number(value):
+        raise InvalidInput(f"{name} must be a finite number, not {shown(value)}")
 
 
 def prune_terms(terms: Terms, pruning: Pruning) -> Terms:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.objects import finite_number
 
 
 class Fixed(NamedTuple):
@@ -64,8 +65,8 @@ def check_weights(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer]) -
 def check_scale(scale: float) -> None:
     """A scale is the number of steps in a weight of 1."""
     most = limits.MAX_SCALE
-    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 1 / most <= scale <= most:
-        raise InvalidInput(f"scale must be a number from {1 / most:g} to {most:g}, not {scale!r}")
+    if not finite_number(scale) or not 1 / most <= scale <= most:
+        raise InvalidInput(f"scale must be a number from {1 / most:g} to {most:g}, not {shown(scale)}")
 
 
 def to_fixed(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer], scale: float) -> Fixed:

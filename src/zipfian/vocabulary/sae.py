@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.encode.base import Encoder
-from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
+from zipfian.errors import FingerprintMismatch, InvalidInput
+from zipfian.objects import JsonObject
 from zipfian.types import Encoded, FloatArray, IntArray, Terms, TfKind
-from zipfian.vocabulary._sae_files import SaeFiles
+from zipfian.vocabulary._sae_files import SaeFiles, check_files
 from zipfian.vocabulary._sae_project import Pool
 from zipfian.vocabulary.labels import Labels
 from zipfian.vocabulary.presets import LegDefaults, Pooling, preset
@@ -125,25 +126,19 @@ class SaeVocabulary:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> SaeVocabulary:
         """What `to_json` gave; refused when the files have changed since."""
-        given = dict(values)
-        if given.pop("kind", None) != cls.kind:
-            raise InvalidInput(f"not the settings of a latent vocabulary: {values!r:.120}")
-        if given.pop("version", None) != cls.version:
-            raise FormatTooNew(f"a latent vocabulary of version {values.get('version')!r}: upgrade zipfian")
-        sha256, table_sha256 = given.pop("sha256", None), given.pop("table_sha256", None)
-        try:
-            made = cls.load(given.pop("model"), **given)
-        except (KeyError, TypeError) as error:
-            raise InvalidInput(f"the settings of a latent vocabulary are incomplete: {error}") from None
-        files = made._files
-        if (files.sha256, files.table_sha256) != (sha256, table_sha256):
-            raise FingerprintMismatch(
-                f"the vocabulary {made.name} in {made.folder} is not the one that was used before: its weights "
-                f"have the sha256 {files.sha256[:12]}... instead of {str(sha256)[:12]}..., its table "
-                f"{str(files.table_sha256)[:12]}... instead of {str(table_sha256)[:12]}.... Put the old files back or "
-                "build the collection again"
-            )
-        return made
+        found = JsonObject(values, "a latent vocabulary")
+        found.choice("kind", [cls.kind])
+        found.version(cls.version)
+        model, k = found.text("model", limits.MAX_PATH_CHARS), found.whole("k", 1, limits.MAX_SAE_TERMS)
+        pooling: Any = found.choice("pooling", ("sum", "max"))
+        k_post = found.whole("k_post", 1, limits.MAX_SAE_TERMS) if found.has("k_post") else None
+        min_weight = found.number("min_weight", 0.0, limits.MAX_WEIGHT)
+        named = found.text("preset") if found.has("preset") else None
+        sha256 = found.text("sha256")
+        table_sha256 = found.text("table_sha256") if found.has("table_sha256") else None
+        found.end()
+        check_files(model, sha256, table_sha256)
+        return cls.load(model, k=k, pooling=pooling, k_post=k_post, min_weight=min_weight, preset=named)
 
     # ------------------------------------------------------------------ settings
 

@@ -11,7 +11,6 @@ would keep exactly the components that are not 0, and gamma would do nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.objects import JsonObject, finite_number
 from zipfian.types import Encoded, FloatArray, LegBatch, Terms, TfKind
 from zipfian.vocabulary import _scalar_file as files
 
@@ -77,8 +77,8 @@ class ScalarVocabulary:
             object.__setattr__(self, name, array)
         for name in ("gamma", "scale"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
-                raise InvalidInput(f"{name} must be a finite number above 0, not {value!r}")
+            if not finite_number(value) or value <= 0:
+                raise InvalidInput(f"{name} must be a finite number above 0, not {shown(value)}")
             object.__setattr__(self, name, float(value))
         if not isinstance(self.crelu, bool) or not isinstance(self.source, str):
             raise InvalidInput(f"crelu must be True or False and source a text, not {self.crelu!r}, {self.source!r}")
@@ -227,13 +227,16 @@ class ScalarVocabulary:
 
     @classmethod
     def _of(cls, settings: Mapping[str, Any], rotation: FloatArray, mean: FloatArray, where: str) -> ScalarVocabulary:
-        try:
-            return cls(
-                rotation, mean, settings["gamma"], settings["scale"], settings["crelu"], settings["seed"],
-                settings["source"],
-            )  # fmt: skip
-        except KeyError as e:
-            raise InvalidInput(f"{where}: the settings lack {e}") from None
+        found = JsonObject(settings, where)
+        if found.whole("dim", 1, limits.MAX_ROTATED_DIM) != mean.size:
+            raise InvalidInput(
+                f"{where}: the settings say vectors of {settings['dim']} numbers, the mean has {mean.size}"
+            )
+        seed = found.whole("seed", 0, 2**64) if found.has("seed") else None
+        given = found.rest(["gamma", "scale", "crelu", "source"])
+        if len(given) < 4:
+            raise InvalidInput(f"{where}: the settings lack some of gamma, scale, crelu and source")
+        return cls(rotation, mean, seed=seed, **given)
 
 
 def random_rotation(dim: int, seed: int) -> FloatArray:

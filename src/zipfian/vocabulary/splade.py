@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -16,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
+from zipfian.errors import FingerprintMismatch, InvalidInput, shown
+from zipfian.objects import JsonObject, finite_number
 from zipfian.types import Encoded, LegBatch, Terms, TfKind
 from zipfian.vocabulary.quantise import check_weights, to_fixed
 
@@ -72,9 +72,8 @@ class SpladeVocabulary:
     ) -> None:
         if isinstance(n_terms, bool) or not isinstance(n_terms, int) or not 1 <= n_terms <= limits.MAX_SAE_TERMS:
             raise InvalidInput(f"n_terms must be a whole number from 1 to {limits.MAX_SAE_TERMS:,}, not {n_terms!r}")
-        number = isinstance(min_weight, int | float) and not isinstance(min_weight, bool)
-        if not number or not math.isfinite(min_weight) or not 0.0 <= min_weight <= limits.MAX_WEIGHT:
-            raise InvalidInput(f"min_weight must be a number from 0 to {limits.MAX_WEIGHT:g}, not {min_weight!r}")
+        if not finite_number(min_weight) or not 0.0 <= min_weight <= limits.MAX_WEIGHT:
+            raise InvalidInput(f"min_weight must be a number from 0 to {limits.MAX_WEIGHT:g}, not {shown(min_weight)}")
         if not isinstance(encoder_fingerprint, str) or not encoder_fingerprint:
             raise InvalidInput("encoder_fingerprint is empty; make the vocabulary with SpladeVocabulary.of(encoder)")
         if labels is not None and len(labels) != n_terms:
@@ -171,19 +170,13 @@ class SpladeVocabulary:
     @classmethod
     def from_json(cls, values: Mapping[str, Any], labels: Sequence[str] | None = None) -> SpladeVocabulary:
         """What `to_json` wrote; anything else is refused rather than guessed."""
-        given = dict(values)
-        kind, version = given.pop("kind", None), given.pop("version", None)
-        if kind != cls.kind or isinstance(version, bool) or not isinstance(version, int):
-            raise InvalidInput(f"not a SPLADE vocabulary: kind {kind!r}, version {version!r}")
-        if version > cls.version:
-            raise FormatTooNew(
-                f"a SPLADE vocabulary of version {version}: this zipfian reads up to {cls.version}; upgrade"
-            )
-        if set(given) != {"n_terms", "encoder", "min_weight"}:
-            raise InvalidInput(
-                f"a SPLADE vocabulary has n_terms, encoder and min_weight, not {', '.join(sorted(given))}"
-            )
-        return cls(given["n_terms"], given["encoder"], min_weight=given["min_weight"], labels=labels)
+        found = JsonObject(values, "a SPLADE vocabulary")
+        found.choice("kind", [cls.kind])
+        found.version(cls.version)
+        n_terms, encoder = found.whole("n_terms", 1, limits.MAX_SAE_TERMS), found.text("encoder")
+        min_weight = found.number("min_weight", 0.0, limits.MAX_WEIGHT)
+        found.end()
+        return cls(n_terms, encoder, min_weight=min_weight, labels=labels)
 
     def check_encoder(self, encoder: Source) -> None:
         """Refuse an encoder whose results mean something else."""

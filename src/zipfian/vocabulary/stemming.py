@@ -38,7 +38,7 @@ def language_name(language: str) -> str:
     name = _BY_CODE.get(name, name)
     if name != "none" and name not in LANGUAGES:
         raise InvalidInput(
-            f"unknown language {language!r}: use one of {', '.join(sorted(LANGUAGES))}, or 'none' with stem=False"
+            f"unknown language {language!r:.60}: use one of {', '.join(sorted(LANGUAGES))}, or 'none' with stem=False"
         )
     return name
 

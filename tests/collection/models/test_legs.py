@@ -76,13 +76,13 @@ class TestTexts:
         monkeypatch.setattr("zipfian.collection.model._VOCABULARIES", {})
         settings = sae / "sae.json"
         settings.write_text(settings.read_text())
-        with zf.Collection.open(tmp_path / "notes.zf") as again:
+        with zf.Collection.open(tmp_path / "notes.zf", trust=[sae]) as again:
             assert again.search("hound", leg="latent")  # the same weights: k at use is the collection's own
         weights = sae / "sae.safetensors"
         weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\x3f")
         monkeypatch.setattr("zipfian.collection.model._VOCABULARIES", {})
         with (
-            zf.Collection.open(tmp_path / "notes.zf") as again,
+            zf.Collection.open(tmp_path / "notes.zf", trust=sae) as again,
             pytest.raises((FingerprintMismatch, InvalidInput), match="sha256"),
         ):
             again.search("hound", leg="latent")

@@ -12,9 +12,8 @@ boosts. Dot products come from a scripted similarity (boost x frequency), and fr
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -25,6 +24,7 @@ from zipfian.engines.opensearch.client import Server
 from zipfian.errors import InvalidInput
 from zipfian.index.phi import apply_phi
 from zipfian.limits import MAX_CLUSTER_FREQUENCY
+from zipfian.objects import JsonObject
 from zipfian.retrieve.scoring import BM25, Dot
 
 Storage = Literal["frequencies", "repeated", "features"]
@@ -159,6 +159,13 @@ def _check(name: str, leg: Leg) -> None:
         )
 
 
-def codes_from_json(data: Mapping[str, Any]) -> dict[str, LegCode]:
+def codes_from_json(data: Any) -> dict[str, LegCode]:
     """What `to_json` of each leg's code gave."""
-    return {name: LegCode(code["storage"], float(code["steps"])) for name, code in data.items()}
+    found = JsonObject(data, "the codes of the legs")
+    out: dict[str, LegCode] = {}
+    for name in list(data):
+        code = found.object(name)
+        storage: Any = code.choice("storage", get_args(Storage))
+        out[name] = LegCode(storage, code.number("steps", 0.0, float(MAX_CLUSTER_FREQUENCY)))
+        code.end()
+    return out

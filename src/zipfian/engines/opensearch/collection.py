@@ -27,6 +27,7 @@ from zipfian.collection.results import Document, Results
 from zipfian.collection.search import check_bonus
 from zipfian.collection.settings import Settings
 from zipfian.collection.store import Existing, Skipped
+from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
 from zipfian.engines.opensearch import models
@@ -87,6 +88,7 @@ class OpenSearchCollection:
         ca_certs: str | os.PathLike[str] | None = None,
         scan_documents: int = SCAN_DOCUMENTS,
         encodings: EncodingCache | bool = True,
+        pictures: Any = (),
     ) -> OpenSearchCollection:
         """Make a new index and open it for writing.
 
@@ -110,10 +112,12 @@ class OpenSearchCollection:
             `ZIPFIAN_OPENSEARCH_CA`, else the usual public ones).
         scan_documents
             Vectors that one search may compare; more are an error, since it would take long.
+        pictures
+            As for `Collection.create`.
         """
         check_scan(scan_documents)
         client = Client(Address.parse(address), timeout, verify_certs, ca_certs)
-        settings = Settings(make_legs(legs))
+        settings = Settings(make_legs(legs), trust=Trust.of((), pictures))
         layout = Layout.choose(settings, client.server, storage, shards, replicas, refresh)
         client.call("PUT", f"/{client.address.index}", layout.body())
         try:
@@ -135,12 +139,18 @@ class OpenSearchCollection:
         ca_certs: str | os.PathLike[str] | None = None,
         scan_documents: int = SCAN_DOCUMENTS,
         encodings: EncodingCache | bool = True,
+        trust: Any = (),
+        pictures: Any = (),
     ) -> OpenSearchCollection:
-        """Open an index that zipfian made; one that was changed, or made with other models, is refused."""
+        """Open an index that zipfian made; one that was changed, or made with other models, is refused.
+
+        Settings and metadata in a cluster are no more trusted than those in a folder: `trust` and `pictures` are as for
+        `Collection.open`.
+        """
         if mode not in ("r", "w"):
             raise InvalidInput(f"mode must be 'r' or 'w', not {mode!r}")
         client = Client(Address.parse(address), timeout, verify_certs, ca_certs)
-        layout, fields, dims = _look(client)
+        layout, fields, dims = _look(client, Trust.of(trust, pictures))
         return cls(client, layout, fields, dims, mode, bulk or BulkSettings(), _cache(encodings), scan_documents)
 
     # ------------------------------------------------------------------ writing
@@ -294,6 +304,11 @@ class OpenSearchCollection:
         """The stored document as of the last commit, or None."""
         return self.reader().get(check_id(id))
 
+    def picture(self, id: str) -> bytes | None:
+        """The file of a document's picture, None where it has none; an error where it may not be opened."""
+        found = self.get(id)
+        return None if found is None else self._layout.settings.trust.picture(found.metadata)
+
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
         """A document's pooled vector, or None."""
         reader = self.reader()
@@ -354,7 +369,7 @@ class OpenSearchCollection:
     def refresh(self) -> int:
         """See metadata fields that other writers have added; documents are seen as soon as they are visible."""
         self.reader()
-        _, fields, dims = _look(self._client)
+        _, fields, dims = _look(self._client, self._layout.settings.trust)
         self._writing.learn(fields, dims)
         return self._commits
 
@@ -390,13 +405,13 @@ class OpenSearchCollection:
         return self._writing
 
 
-def _look(client: Client) -> tuple[Layout, dict[str, FieldType], dict[str, int]]:
+def _look(client: Client, trust: Trust) -> tuple[Layout, dict[str, FieldType], dict[str, int]]:
     """What the index says about itself now."""
     found = client.call("GET", f"/{client.address.index}")
     if len(found) != 1:
         raise InvalidInput(f"{client.address}: the name stands for {len(found)} indices; name one")
     entry = next(iter(found.values()))
-    layout, fields = read(entry, str(client.address))
+    layout, fields = read(entry, str(client.address), trust)
     layout = replace(layout, settings=layout.settings.finding(models.finder(client)))
     return layout, fields, vector_dims(entry["mappings"].get("properties", {}), str(client.address))
 

@@ -206,7 +206,8 @@ class PostingsQuery:
 
     def _places(self, doc: int, stored: Mapping[Term, float]) -> tuple[evidence.Places, str]:
         exact = self.leg.scoring.phi == "identity" and self._code.storage == "frequencies"
-        return evidence.places(self._shown, self._reader.document(doc), stored, stored if exact else {})
+        known = stored if exact else {}
+        return evidence.places(self._shown, self._reader.document(doc), stored, known, self._reader.settings.trust)
 
 
 def leg_query(

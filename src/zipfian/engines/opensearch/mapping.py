@@ -10,6 +10,7 @@ from typing import Any
 from zipfian._version import __version__
 from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
+from zipfian.collection.trust import NOTHING, Trust
 from zipfian.engines.opensearch import fields as metadata
 from zipfian.engines.opensearch.client import Server
 from zipfian.engines.opensearch.codes import DELIMITER, LegCode, Storage, codes_from_json
@@ -150,7 +151,7 @@ def _analysis(frequencies: bool) -> dict[str, Any]:
     return out
 
 
-def read(found: Mapping[str, Any], source: str) -> tuple[Layout, dict[str, FieldType]]:
+def read(found: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> tuple[Layout, dict[str, FieldType]]:
     """What an existing index (`GET /index`) is; anything that is not exactly ours is refused."""
     mappings = found.get("mappings", {})
     about = mappings.get("_meta", {}).get("zipfian")
@@ -165,7 +166,7 @@ def read(found: Mapping[str, Any], source: str) -> tuple[Layout, dict[str, Field
             "documents into a new one"
         )
     try:
-        settings = Settings.from_json(about["settings"], source)
+        settings = Settings.from_json(about["settings"], source, trust)
         codes = codes_from_json(about["codes"])
         index = found["settings"]["index"]
         layout = Layout(

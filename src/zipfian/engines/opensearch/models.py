@@ -15,8 +15,10 @@ from urllib.parse import quote
 
 from zipfian.collection.legs import Leg
 from zipfian.collection.model import FindScalar
+from zipfian.collection.transforms import MOST_BYTES
 from zipfian.engines.opensearch.client import Client
 from zipfian.errors import FingerprintMismatch, IndexCorrupt, IndexExists, IndexNotFound, InvalidInput
+from zipfian.objects import JsonObject
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.scalar import ScalarVocabulary
@@ -76,8 +78,10 @@ def finder(client: Client) -> FindScalar:
 
         head = read(fingerprint, fingerprint)
         try:
-            parts = [base64.b64decode(read(fingerprint, f"{fingerprint}/{i}")["data"]) for i in range(head["parts"])]
-            settings = json.dumps(head["settings"]).encode()
+            about = JsonObject(head, "a transform")
+            count = about.whole("parts", 1, -(-MOST_BYTES // PART_BYTES))
+            parts = [base64.b64decode(read(fingerprint, f"{fingerprint}/{i}")["data"]) for i in range(count)]
+            settings = json.dumps(about.value("settings")).encode()
             return ScalarVocabulary.from_bytes(b"".join(parts), settings, f"{client.address}{SUFFIX}")
         except (KeyError, TypeError, ValueError, InvalidInput, FingerprintMismatch) as error:
             raise IndexCorrupt(index, f"the transform of a scalar leg is damaged: {error}") from error
