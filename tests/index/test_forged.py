@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.index.doubles import MemoryDirectory
-from tests.index.legs import SPECS, random_leg, segment_batch
+from tests.index.legs import SPECS, from_rows, random_leg, segment_batch
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index import deletes as deletes_module
 from zipfian.index import docstore
@@ -200,11 +200,12 @@ def test_metas_that_are_nested_are_not_spelt_out(directory: MemoryDirectory, ent
     deep: Any = 1
     for _ in range(900):
         deep = [deep]
+    keys = {"doc": [], "col": ["fields"], "vec": ["vectors"], "del": ["legs"], "leg": ["scale", "phi", "terms", "tf"]}
     for role in entry.files:
-        for key in ("n_docs", "scale", "phi", "terms", "fields", "vectors", "legs"):
-            with pytest.raises(IndexCorrupt) as error:
-                SegmentReader(directory, forged(directory, entry, role, lambda s, m, k=key: m.update({k: deep})))
-                SegmentReader(directory, forged(directory, entry, role, lambda s, m: m.update(n_docs=deep)))
+        for key in ["n_docs", *keys[role.partition(":")[0]]]:
+            bad = forged(directory, entry, role, lambda s, m, k=key: m.update({k: deep}))
+            with pytest.raises(IndexCorrupt, match="is a list" if key in ("n_docs", "terms") else None) as error:
+                SegmentReader(directory, bad)
             assert len(str(error.value)) < 600
 
 
@@ -429,23 +430,44 @@ def test_a_merge_writes_nothing_that_contradicts_itself(
     assert set(directory.files) == before | kept
 
 
-def test_a_merge_refuses_a_forward_index_of_other_terms(directory: MemoryDirectory, entry: SegmentEntry) -> None:
-    """The row of a document names a term whose only posting is in a deleted document, or not all postings are there."""
-    rows = [{0: 1, 1: 1}, {1: 1}, {1: 1, 2: 1}]
-    other_rows = [{0: 1, 1: 1}, {0: 1}, {1: 1, 2: 1}]
+def three_documents(directory: MemoryDirectory, *rows: dict[int, int]) -> SegmentEntry:
+    """A segment of documents given as {term: tf}, the first of them deleted."""
+    made = segment_batch(["a", "b", "c"], {"t": from_rows(list(rows), random_leg(1, 1, 1, 1))})
+    entry = write_segment(directory, "s5", made, {"t": SPECS["fixed"]}, {})
+    return delete_documents(directory, SegmentReader(directory, entry), np.array([0]))
 
-    def leg(rows: list[dict[int, int]]) -> Any:
-        from tests.index.legs import from_rows
 
-        return from_rows(rows, random_leg(1, 1, 1, 1))
+@pytest.mark.parametrize(
+    "other",
+    [
+        ({0: 1, 1: 1}, {0: 1}, {1: 1, 2: 1}),  # a live document with a term that only the deleted one has
+        ({1: 1}, {0: 1, 1: 1}, {1: 1, 2: 1}),  # and with one posting more
+        ({1: 1}, {1: 1, 2: 1}, {0: 1, 2: 1}),
+    ],
+)
+def test_a_merge_refuses_a_forward_index_of_other_terms(
+    directory: MemoryDirectory, other: tuple[dict[int, int], ...]
+) -> None:
+    sound = three_documents(directory, {0: 1, 1: 1}, {1: 1}, {1: 1, 2: 1})
+    leg = three_documents(directory, *other).files["leg:t"]
+    forward = SectionFile.open(directory, leg, "leg").array("forward")
+    bad = forged(directory, sound, "leg:t", lambda s, m: s.update(forward=forward))
+    with pytest.raises(IndexCorrupt, match="contradict"):
+        merge_segments(directory, "s7", [SegmentReader(directory, bad)])
 
-    def segment(name: str, rows: list[dict[int, int]]) -> SegmentEntry:
-        made = segment_batch(["a", "b", "c"], {"t": leg(rows)})
-        return write_segment(directory, name, made, {"t": SPECS["fixed"]}, {})
 
-    sound, other = segment("s5", rows), segment("s6", other_rows)
-    deleted = delete_documents(directory, SegmentReader(directory, sound), np.array([0]))
-    forward = SectionFile.open(directory, other.files["leg:t"], "leg")
-    bad = forged(directory, deleted, "leg:t", lambda s, m: s.update(forward=forward.array("forward")))
+def test_a_merge_refuses_a_forward_index_with_more_in_live_documents(directory: MemoryDirectory) -> None:
+    """Every term is one that live documents have, and all postings are there: only their number in live ones is not."""
+    sound = three_documents(directory, {1: 1, 2: 1}, {1: 1}, {1: 1, 2: 1})
+    leg = three_documents(directory, {1: 1}, {1: 1, 2: 1}, {1: 1, 2: 1}).files["leg:t"]
+    forward = SectionFile.open(directory, leg, "leg").array("forward")
+    bad = forged(directory, sound, "leg:t", lambda s, m: s.update(forward=forward))
+    with pytest.raises(IndexCorrupt, match="contradict"):
+        merge_segments(directory, "s7", [SegmentReader(directory, bad)])
+
+
+def test_a_merge_refuses_deletes_that_are_right_in_sum_only(directory: MemoryDirectory) -> None:
+    sound = three_documents(directory, {1: 1}, {1: 1, 2: 1}, {1: 1, 2: 1})
+    bad = forged(directory, sound, "del", lambda s, m: s["0.terms"].fill(1))  # of term 2 where term 1 has gone
     with pytest.raises(IndexCorrupt, match="contradict"):
         merge_segments(directory, "s7", [SegmentReader(directory, bad)])
