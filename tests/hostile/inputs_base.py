@@ -14,6 +14,7 @@ import numpy as np
 import zipfian as zf
 from tests.hostile.case import WrongAnswer
 from zipfian.errors import ZipfianError
+from zipfian.retrieve.dense import DenseSearcher
 
 DIM, TERMS = 8, 50
 COLOURS = ("red", "green", "blue", "amber")
@@ -22,7 +23,9 @@ Found = list[tuple[str, float]]
 
 @functools.cache
 def base() -> tuple[Path, dict[str, Found]]:
-    """The good collection and what it answers."""
+    """The good collection and what it answers; every kernel is compiled by the way, which takes a while once."""
+    zf.SparseIndex.from_csr([0, 1], [0], [1.0], 1).search([0], [1.0], mask=np.ones(1, np.bool_))
+    DenseSearcher.from_array([[1.0, 2.0]], metric="dot").search([1.0, 1.0], 1)
     rng = Random(7)
     path = Path(tempfile.mkdtemp()) / "base"
     legs = {"words": zf.Leg.words(), "codes": zf.Leg.terms(TERMS), "near": zf.Leg.dense(vector="default")}
