@@ -258,3 +258,18 @@ def test_bad_arguments() -> None:
         DenseSearcher("d", [Rows(np.ones((2, 2), np.float32), present), Rows(np.ones((2, 3), np.float32), present)])
     with pytest.raises(InvalidInput, match="documents x dimensions"):
         DenseSearcher.from_array([1.0, 2.0])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-40, 1.0, 3e38, 1e308])
+def test_a_direction_is_the_same_however_long_the_query(size: float) -> None:
+    searcher = DenseSearcher.from_array([[3.0, 4.0], [4.0, 3.0], [-1.0, 0.0]])
+    docs, scores = searcher.search([0.5 * size, 1.0 * size], 3)
+    assert docs.tolist() == [0, 1, 2]
+    assert scores == pytest.approx([11 / (5 * 5**0.5), 2 / 5**0.5, -1 / 5**0.5])
+
+
+def test_a_dot_product_with_an_absurd_query_is_refused() -> None:
+    searcher = DenseSearcher.from_array([[3.0, 4.0]], metric="dot")
+    for query in ([3e38, 0.0], [1e-31, 0.0], [1e308, 1e308]):
+        with pytest.raises(InvalidInput, match="dot products take 1e-30 to 1e30"):
+            searcher.search(query, 1)

@@ -29,7 +29,7 @@ def index() -> SparseIndex:
         (([0, 2], ["a", "b"], [1.0, 1.0], 4), "indices must be whole numbers"),
         (([0, 2], [0, 1], [1.0], 4), "2 indices but weights of shape"),
         (([0, 2], [0, 1], ["x", "y"], 4), "weights must be numbers"),
-        (([0, 2], [0, 1], [[1.0], [1.0, 2.0]], 4), "flat list of numbers"),
+        (([0, 2], [0, 1], [[1.0], [1.0, 2.0]], 4), "sequence of numbers"),
         (([0, 2], [0, 4], [1.0, 1.0], 4), "term ids must lie in 0 .. 3; found 0 .. 4"),
         (([0, 2], [-1, 1], [1.0, 1.0], 4), "term ids must lie in 0 .. 3"),
         (([0, 2], np.array([0, 2**63], np.uint64), [1.0, 1.0], 4), "term ids must lie in 0 .. 3"),

@@ -145,3 +145,13 @@ def test_what_is_read_once_is_never_remembered() -> None:
     assert tokenizer.LONG_CHUNK >= limits.MAX_CACHED_WORD_CHARS
     analyser, chunk = Words(), "b-" * tokenizer.LONG_CHUNK
     assert analyser.terms(chunk) == analyser.terms(chunk) == ["b"] * tokenizer.LONG_CHUNK
+
+
+@pytest.mark.parametrize("joint", ["-", ".", "_", "-.", ".-"])
+@pytest.mark.parametrize("n", range(1, 2 * limits.MAX_JOINED_PARTS + 3))
+def test_compounds_are_run_together_up_to_the_same_number_of_parts(n: int, joint: str) -> None:
+    text = "".join(f"w{i}{joint[i % len(joint)]}" for i in range(n))[:-1]
+    expected = Words().tokenize(text)
+    with everything_is_long():
+        assert Words().tokenize(text) == expected
+        assert Words().counts(text) == Counter(token.term for token in expected)
