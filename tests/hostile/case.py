@@ -11,7 +11,10 @@ MEMORY = 512 * 1024 * 1024
 """Bytes that suffering one case may take above what the process had before."""
 
 SECONDS = 10.0
-"""How long one case may take."""
+"""Processor time that one case may take."""
+
+PATIENCE = 30.0
+"""Seconds by the clock after which a case hangs, also one that only waits: machines are busy with other things, too."""
 
 GOOD = ("answered", "refused")
 """Outcomes that are as promised: a right answer, or an error of `zipfian.errors` with a sentence for the user."""
@@ -45,6 +48,7 @@ class Outcome(NamedTuple):
     result: str
     detail: str
     seconds: float
+    """By the clock."""
     megabytes: float
 
 

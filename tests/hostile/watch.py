@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.case import MEMORY, SECONDS, Case, Outcome
+from tests.hostile.case import MEMORY, PATIENCE, SECONDS, Case, Outcome
 
 _ROOT = Path(__file__).resolve().parents[2]
 _LOOK = 0.005
 """Seconds between two looks at the process's memory."""
 
-_FORGING = 60.0
+_FORGING = 120.0
 """Seconds that making an attack may take."""
 
 
@@ -48,7 +48,7 @@ class Watched:
         assert process.stdin is not None
         process.stdin.write(json.dumps(case.__dict__) + "\n")
         process.stdin.flush()
-        baseline, began, suffering, peak = 0, time.monotonic(), False, 0
+        baseline, began, worked, suffering, peak = 0, time.monotonic(), 0.0, False, 0
         while True:
             try:
                 line = self._lines.get(timeout=_LOOK)
@@ -66,13 +66,16 @@ class Watched:
                 if said.get("begin") == "suffer":
                     _reset_peak(process.pid)
                     baseline, began, suffering = _memory(process.pid, "VmRSS"), time.monotonic(), True
+                    worked = _processor_time(process.pid)
                 elif "result" in said:
                     result = "memory" if peak > MEMORY else said["result"]
                     return Outcome(case, result, said["detail"], said.get("seconds", 0.0), peak / 1e6)
             seconds = time.monotonic() - began
             over = "memory" if suffering and peak > MEMORY else ""
-            if seconds > (SECONDS if suffering else _FORGING):
-                over = "hang" if suffering else "forge"
+            if suffering and (seconds > PATIENCE or _processor_time(process.pid) - worked > SECONDS):
+                over = "hang"
+            if not suffering and seconds > _FORGING:
+                over = "forge"
             if over:
                 self._end()
                 return Outcome(case, over, "ended from outside", seconds, peak / 1e6)
@@ -122,6 +125,15 @@ def _memory(pid: int, which: str) -> int:
     except (OSError, ValueError, IndexError):
         pass
     return 0
+
+
+def _processor_time(pid: int) -> float:
+    """Seconds that all threads of a process have worked."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def _reset_peak(pid: int) -> None:
