@@ -20,10 +20,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="mutations whose names contain one")
     parser.add_argument("--seconds", type=float, default=300.0, help="for the tests of one mutation (%(default)s)")
-    parser.add_argument("--cluster", action="store_true", help="also those whose tests need an OpenSearch cluster")
     parser.add_argument("--write", action="store_true", help="put the results into results/mutants and docs/mutants.md")
     args = parser.parse_args()
-    listed = [m for m in mutations(args.only) if args.cluster or not m.cluster]
+    listed = mutations(args.only)
     if not listed:
         parser.error(f"no mutation has a name with {' or '.join(args.only)}; the names are in tests/mutants/list")
     results = []

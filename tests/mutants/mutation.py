@@ -28,8 +28,6 @@ class Mutation:
     """What pytest is given: files, or tests of them."""
     why: str
     """What a user would suffer if this went unnoticed."""
-    cluster: bool = False
-    """Whether its tests start an OpenSearch cluster."""
 
     @property
     def stage(self) -> str:
