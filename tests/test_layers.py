@@ -120,6 +120,18 @@ UNSAFE_MODULES = frozenset({"pickle", "_pickle", "cPickle", "dill", "cloudpickle
 UNSAFE_BUILTINS = frozenset({"eval", "exec"})
 
 
+def test_the_package_needs_nothing_beside_it(trees: dict[Path, ast.Module]) -> None:
+    """What lies beside `src/` is not installed: the package must do without it."""
+    beside = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"src"}
+    found = []
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            found += [f"{path.name}:{name}" for name in names if name.partition(".")[0] in beside]
+    assert found == []
+
+
 def unsafe(tree: ast.AST) -> Iterator[str]:
     """Whatever could run code found in data."""
     for node in ast.walk(tree):
