@@ -179,8 +179,13 @@ def suffer(attack: str, folder: Path) -> str:
 
 def _toys(folder: Path) -> None:
     """Names of legs mean legs of a toy encoder in this process: real ones take seconds to load."""
-    from tests.toys import ToyImage
-    from zipfian.collection import facade, legs
+    from tests.hostile.sample import ToyImage
+    from zipfian.collection import legs
+
+    try:
+        from zipfian.collection import opening
+    except ImportError:  # 0.1.0
+        from zipfian.collection import facade as opening  # type: ignore[no-redef]
     from zipfian.encode.cache import EncodingCache
 
     real = getattr(_toys, "real", None) or legs.default_leg
@@ -195,4 +200,4 @@ def _toys(folder: Path) -> None:
         return legs.Leg.dense(encoder=image) if name == "dense-image" else real(name, beside)
 
     legs.default_leg = leg
-    vars(facade)["EncodingCache"] = OwnCache
+    vars(opening)["EncodingCache"] = OwnCache

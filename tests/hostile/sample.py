@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import json
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
+from tests import toys
+from tests.toys import toy_alignment, toy_vocabulary
 from zipfian.collection import Collection, Leg
-from zipfian.types import Terms
+from zipfian.types import Encoded, Terms
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
 TEXTS = {
@@ -25,6 +27,20 @@ TEXTS = {
 COLOURS = {"a": (250, 10, 10), "b": (10, 250, 10), "c": (10, 10, 250)}
 QUERY = "the red puppy in the sun"
 LEGS = ("words", "codes", "latent", "dense", "scalar", "visual", "aligned", "translated")
+
+
+class ToyText(toys.ToyText):
+    """As 0.1.0 wants an encoder, too: the same attacks are tried on it."""
+
+    def stream_documents(self, items: Iterable[str]) -> Iterator[Encoded]:
+        return iter(self.encode_documents(list(items)))
+
+
+class ToyImage(toys.ToyImage):
+    """Likewise."""
+
+    def stream_documents(self, items: Iterable[Any]) -> Iterator[Encoded]:
+        return iter(self.encode_documents(list(items)))
 
 
 class Sample:
