@@ -161,8 +161,10 @@ class PostingsQuery:
         if note:
             about["note"] = note
         label = f"{self.name}: {describe(self.leg.scoring)}"
-        tree = Explanation(sum(n.value for n in nodes), label, tuple(nodes), about)
-        return tree if self.leg.of is None else translated(tree, label, self.leg.of)
+        tree = Explanation(sum(n.value for n in nodes), label, tuple(nodes), about, kind="field", field=self.name)
+        if self.leg.of is None:
+            return tree
+        return translated(tree, self.name, f"{label} over the postings of {self.leg.of}")
 
     def _node(
         self, m: Matched, weight: float, places: Sequence[Mapping[str, Any]], words: Sequence[str] | None,
@@ -182,7 +184,7 @@ class PostingsQuery:
             details["from"] = ", ".join(words)
         if len(places) > MAX_EVIDENCE:
             details["more_places"] = len(places) - MAX_EVIDENCE
-        return Explanation(m.value, label, (), details, tuple(places[:MAX_EVIDENCE]))
+        return Explanation(m.value, label, (), details, tuple(places[:MAX_EVIDENCE]), "term", self.name, m.term)
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         """Places that gave more of the score are worth more."""
