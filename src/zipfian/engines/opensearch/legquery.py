@@ -56,6 +56,8 @@ class PostingsQuery:
         self.name = name
         self.leg = reader.settings.leg(name)
         self.cut: Cut | None = None
+        self._taken = 0
+        """Clauses that a filter took of the cluster's limit."""
         self._reader = reader
         self._question = question
         self._field = self.leg.of or name
@@ -97,8 +99,13 @@ class PostingsQuery:
         return covered(scoring, self._given, df, self._reader.count(None), best)
 
     def query(self, mask: Query | None) -> Query:
-        """The engine's query: one clause per term, its weight as the boost."""
-        chosen = self._chosen(0 if mask is None else clauses(mask))
+        """The engine's query: one clause per term, its weight as the boost.
+
+        What a filter's clauses cost stays left out: documents are scored and explained by the terms that found them.
+        """
+        taken = max(self._taken, 0 if mask is None else clauses(mask))
+        chosen = self._chosen(taken)
+        self._taken = taken
         should = [self.clause(self._terms[i], float(self._boosts[i])) for i in chosen]
         body: dict[str, Any] = {"should": should, "minimum_should_match": 1}
         if mask is not None:
