@@ -5,8 +5,9 @@ They are plain frozen dataclasses over numpy arrays and built-ins; they do no wo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -99,8 +100,23 @@ class SegmentBatch:
     texts: Sequence[str | None]
     metadata: Sequence[Mapping[str, Any]]
     legs: Mapping[str, LegBatch]
-    vectors: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+    vectors: Mapping[str, npt.NDArray[np.float32]] = dataclasses.field(default_factory=dict)
     """Pooled vectors (n, dim) by name; a row of NaN means that the document has none."""
+
+
+NodeKind = Literal[
+    "score", "fusion", "rerank", "field", "term", "cosine", "signal", "token", "baseline", "bonus", "difference",
+    "correction",
+]  # fmt: skip
+"""What a node of an explanation is.
+
+`score`: a number about which no more is known. `fusion`: several fields' shares, added. `rerank`: what a second stage
+made of a candidate. `field`: what one field gave. `term`: a word, latent term or visual word of a field. `cosine`: the
+likeness of whole vectors. `signal`: one of the numbers that the training-free reranker weighs. `token`: a token of the
+query and the most similar one of the document. `baseline`: where a field's scores are counted from, with its minus
+sign. `bonus`: a reward for an exact match. `difference`: how far two documents are apart. `correction`: what floating
+point lost or added on the way; it makes a sum exact and is no reason for anything.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,25 +135,47 @@ class Explanation:
         The numbers behind it, by name.
     evidence
         Where it was found: places in a text or a picture.
+    kind
+        What sort of node it is. Programs go by this, `field` and `term`; labels are for people.
+    field
+        The field that it is about, by name.
+    term
+        The term that it is about: a word as it is indexed, or the number of a latent term.
 
     Examples
     --------
-    >>> words = Explanation(0.75, "words", (Explanation(0.5, "plant"), Explanation(0.25, "food")))
+    >>> plant = Explanation(0.5, "plant", kind="term", field="words", term="plant")
+    >>> food = Explanation(0.25, "food", kind="term", field="words", term="food")
+    >>> words = Explanation(0.75, "words: BM25", (plant, food), kind="field", field="words")
     >>> print(words)
-    0.7500  words
+    0.7500  words: BM25
       0.5000  plant
       0.2500  food
+    >>> [part.term for part in words.parts if part.kind == "term"]
+    ['plant', 'food']
     """
 
     value: float
     label: str
     parts: tuple[Explanation, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     evidence: tuple[Mapping[str, Any], ...] = ()
+    kind: NodeKind = "score"
+    field: str | None = None
+    term: str | int | None = None
+
+    @property
+    def reasons(self) -> tuple[Explanation, ...]:
+        """The parts that say something: all but corrections of rounding."""
+        return tuple(part for part in self.parts if part.kind != "correction")
 
     def to_dict(self) -> dict[str, Any]:
         """The tree as plain JSON values."""
-        out: dict[str, Any] = {"value": self.value, "label": self.label}
+        out: dict[str, Any] = {"value": self.value, "label": self.label, "kind": self.kind}
+        if self.field is not None:
+            out["field"] = self.field
+        if self.term is not None:
+            out["term"] = self.term
         if self.details:
             out["details"] = dict(self.details)
         if self.evidence:
@@ -154,6 +192,6 @@ class Explanation:
         lines = [f"{'  ' * depth}{self.value:.4f}  {self.label}" + (f"  ({shown})" if shown else "")]
         for e in self.evidence:
             lines.append(f"{'  ' * (depth + 1)}@ " + ", ".join(f"{k}={v!r}" for k, v in e.items()))
-        for p in self.parts:
+        for p in self.reasons:
             lines.extend(p._lines(depth + 1))
         return lines

@@ -56,8 +56,8 @@ def tree(query: str, text: str) -> Explanation:
         found = re.finditer(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)
         spans = tuple({"start": match.start(), "end": match.end()} for match in found)
         if spans:
-            parts.append(Explanation(1.0, word, evidence=spans))
-    return Explanation(sum(p.value for p in parts), query, tuple(parts))
+            parts.append(Explanation(1.0, word, (), {}, spans, "term", "words", word))
+    return Explanation(sum(p.value for p in parts), query, tuple(parts), kind="field", field="words")
 
 
 @dataclass

@@ -104,7 +104,7 @@ def test_plain_makes_json_values_of_results() -> None:
         "p": {"x": 1, "when": "2020-01-02"},
         "a": [0, 1],
         "f": 0.5,
-        "e": {"value": 1.0, "label": "x"},
+        "e": {"value": 1.0, "label": "x", "kind": "score"},
         "t": [1],
     }
 

@@ -12,6 +12,8 @@ from PIL import Image
 
 from tests.cli.conftest import BLACK, BLUE, RED, Command, Toys, picture
 from zipfian.cli._show import ordinal, position, reasons_of, why_line
+from zipfian.cli._tree import tree_lines
+from zipfian.collection import Collection
 from zipfian.types import Explanation
 
 
@@ -59,7 +61,7 @@ def test_an_explanation_after_reranking_has_the_visual_words_too(
     assert "the visual words that made it a candidate:" in out
     assert (tmp_path / "why.png").stat().st_size > 100
     found = json.loads(zipfian("explain", path, "blue.png", "--image", query, "--json")[1])
-    assert found["visual"]["label"].startswith("visual: ")
+    assert (found["visual"]["kind"], found["visual"]["field"]) == ("field", "visual")
 
 
 def test_search_with_a_text_marks_what_a_latent_term_found(path: Path, zipfian: Command) -> None:
@@ -199,16 +201,57 @@ class TestMistakes:
 
 
 def test_reasons_name_a_leg_and_leave_out_what_counts_against() -> None:
-    leaf = Explanation(2.0, "eat", evidence=({"start": 0, "end": 3},))
-    against = Explanation(-1.0, "what its best documents score on average")
-    tree = Explanation(
-        1.5, "fused", (Explanation(1.0, "latent: BM25", (leaf, against)), Explanation(0.5, "dense: cosine"))
-    )
+    leaf = Explanation(2.0, "eat", (), {}, ({"start": 0, "end": 3},), "term", "latent", 7)
+    against = Explanation(-1.0, "what its best documents score on average", kind="baseline", field="latent")
+    dense = Explanation(0.5, "dense: cosine", kind="cosine", field="dense")
+    latent = Explanation(1.0, "latent: BM25", (leaf, against), kind="field", field="latent")
+    tree = Explanation(1.5, "fused", (latent, dense), kind="fusion")
     assert [(r.label, r.leg) for r in reasons_of(tree)] == [
         ("eat", "latent"),
         ("alike as a whole (cosine 0.500)", "dense"),
     ]
     assert why_line(tree, name_legs=True) == "why: eat [latent]; alike as a whole (cosine 0.500) [dense]"
+
+
+def test_what_is_no_reason_is_not_shown() -> None:
+    """Where cosines are below 0 on average, the point they are counted from is above it; rounding may be, too."""
+    cosine = Explanation(-0.25, "score", (), {"raw": -0.1}, kind="cosine", field="dense")
+    above = Explanation(0.5, "less what its best documents score on average", kind="baseline", field="dense")
+    rest = Explanation(1e-17, "rounding", kind="correction")
+    tree = Explanation(0.25, "dense: cosine", (cosine, above, rest), kind="field", field="dense")
+    assert reasons_of(tree) == []
+    assert "rounding" not in "".join(tree_lines(tree)) and len(list(tree_lines(tree))) == 3
+
+
+TELLING = ("score", "rounding", "cosine", "rank", "fused: rrf", "reranked: late", "correction")
+"""Words that labels of explanations are made of."""
+
+
+@pytest.mark.parametrize("word", TELLING)
+def test_words_that_labels_are_made_of_are_words(word: str, tmp_path: Path, zipfian: Command) -> None:
+    (tmp_path / "a.jsonl").write_text(
+        json.dumps({"id": "a", "text": f"What {word} means here."}) + "\n" + json.dumps({"id": "b", "text": "Else."})
+    )
+    assert zipfian("index", tmp_path / "a.jsonl", "--into", tmp_path / "t.zf", "--legs", "words")[0] == 0
+    with Collection.open(tmp_path / "t.zf") as collection:
+        tree = collection.explain(word, "a")
+    reasons = reasons_of(tree)
+    assert [(reason.label, reason.leg) for reason in reasons] == [(part.term, "words") for part in tree.parts]
+    assert len(reasons) == len(word.split()) and all(reason.places for reason in reasons)
+    shown = "".join(tree_lines(tree))
+    assert all(str(part.term) in shown for part in tree.parts)
+    marked = " ".join(f"**{piece.strip(':')}**{':' * piece.endswith(':')}" for piece in word.split())
+    out = zipfian("search", tmp_path / "t.zf", word, "--highlight")[1]
+    assert f"What {marked} means here." in out and "alike" not in out
+
+
+def test_reasons_of_ranks(path: Path, zipfian: Command) -> None:
+    """Fused by ranks, no term has a value; the place in each leg's list is what there is to say."""
+    code, out, _ = zipfian("search", path, "puppy in the sun", "--method", "rrf", "--highlight")
+    assert code == 0
+    why = next(line for line in out.splitlines() if "why: " in line)
+    assert "1st in its list [words]" in why and "1st in its list [latent]" in why
+    assert "cosine" not in why and "[fused]" not in why
 
 
 def test_positions_and_ordinals() -> None:

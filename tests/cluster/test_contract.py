@@ -217,7 +217,7 @@ def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
         found = c.search("my hound", leg="latent")
         assert found[0].id == "a"
         tree = found.explain(found[0])
-        (dog,) = [p for p in tree.parts if p.details["term"] == 1]
+        (dog,) = [p for p in tree.parts if p.term == 1]
         assert dog.label == "latent 1" and dog.details["from"] == "hound"
         assert [e["text"] for e in dog.evidence] == ["puppy"]
         for method in ("rrf", "two-stage", "late", None):

@@ -93,6 +93,8 @@ def agree(pair: Pair, asked: Any = None, **how: Any) -> Any:
     for left, right in zip(a, b, strict=True):
         assert right.score == pytest.approx(left.score, rel=CLOSE, abs=CLOSE)
         assert set(left.legs) == set(right.legs) and left.rank == right.rank
+        for hit in (left, right):
+            assert sum(seen.share for seen in hit.legs.values()) == pytest.approx(hit.score, rel=1e-12, abs=1e-12)
         for name, seen in left.legs.items():
             assert right.legs[name].rank == seen.rank
             assert right.legs[name].score == pytest.approx(seen.score, rel=CLOSE, abs=CLOSE, nan_ok=True)
@@ -124,8 +126,8 @@ def near(a: Any, b: Any) -> bool:
 
 
 def shape(tree: Any) -> Any:
-    """Labels; what rounding took or gave is not the same on both sides."""
-    return tree.label, [shape(part) for part in tree.parts if part.label != "rounding"]
+    """What each node is; what rounding took or gave is not the same on both sides."""
+    return tree.label, tree.kind, tree.field, tree.term, [shape(part) for part in tree.reasons]
 
 
 @pytest.mark.parametrize("leg", ["words", "latent", "splade", "scalar", "dense"])

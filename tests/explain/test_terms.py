@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from tests.equality.compare import FORMULAS
 from tests.equality.texts import paragraphs
 from zipfian.collection import Leg
 from zipfian.errors import InvalidInput
-from zipfian.explain.terms import describe
+from zipfian.explain.terms import compare, describe
 from zipfian.limits import MAX_EVIDENCE
 from zipfian.types import Explanation
 from zipfian.vocabulary import Pruning, Words
@@ -53,7 +54,9 @@ def check_sums(tree: Explanation) -> int:
 def check_evidence(c: zf.Collection, doc_id: str, tree: Explanation) -> int:
     """Every place is a piece of the text that the analyser turns into the term; returns the places."""
     text, words, places = c.get(doc_id).text, Words(), 0
+    assert (tree.kind, tree.field) == ("field", "words")
     for part in tree.parts:
+        assert (part.kind, part.field, part.term) == ("term", "words", part.label)
         assert part.evidence, (doc_id, part.label)
         for place in part.evidence:
             piece = text[place["start"] : place["end"]]
@@ -103,7 +106,8 @@ def test_every_hit_of_a_leg_of_terms(reference: zf.Collection, formula: zf.BM25)
             tree = results.explain(hit)
             assert tree.value == hit.score
             check_sums(tree)
-            assert {int(p.label) for p in tree.parts} <= set(terms.tolist())
+            assert {p.term for p in tree.parts} <= set(terms.tolist())
+            assert all(type(p.term) is int and p.field == "latent" for p in tree.parts)
             assert not any(p.evidence for p in tree.parts)
 
 
@@ -121,7 +125,7 @@ def test_the_numbers_behind_a_bm25_score(reference: zf.Collection) -> None:
             assert d["idf"] == pytest.approx(np.log1p((n - d["df"] + 0.5) / (d["df"] + 0.5)))
             assert d["norm"] == pytest.approx(1.5 * (0.25 + 0.75 * length / mean))
             assert part.value == pytest.approx(d["query_weight"] * d["idf"] * 2.5 * d["tf"] / (d["tf"] + d["norm"]))
-            assert d["query_weight"] == (2.0 if part.label == "generat" else 1.0)
+            assert d["query_weight"] == (2.0 if part.term == "generat" else 1.0)
 
 
 def test_lengths_are_shown_in_units_of_weight_under_any_phi(reference: zf.Collection) -> None:
@@ -178,6 +182,26 @@ def test_why_one_document_stands_above_another(reference: zf.Collection) -> None
     assert same.label.endswith("score the same")
     other = reference.why(query, results[0].id, results[9].id, scoring=zf.Dot())
     assert other.details[results[0].id] == reference.score("words", query, [results[0].id], scoring=zf.Dot())[0]
+
+
+def test_parts_are_compared_by_what_they_are() -> None:
+    """Two latent terms that bear one label stay two, a token that the query repeats is one, with all it gave."""
+
+    def tree(values: Sequence[float]) -> Explanation:
+        latent = [Explanation(v, "cat", (), {}, (), "term", "latent", j) for j, v in enumerate(values[:2])]
+        tokens = [Explanation(v, "the", kind="token", field="latent") for v in values[2:4]]
+        word = Explanation(values[4], "cat", (), {}, (), "term", "words", "cat")
+        return Explanation(sum(values), "tree", (*latent, *tokens, word))
+
+    found = compare(tree([5.0, 1.0, 0.5, 0.25, 8.0]), tree([1.0, 3.0, 0.25, 0.25, 1.0]), "a", "b")
+    assert found.kind == "difference" and found.value == 14.75 - 5.5
+    assert [(p.kind, p.field, p.term, p.value) for p in found.parts] == [
+        ("term", "words", "cat", 7.0),
+        ("term", "latent", 0, 4.0),
+        ("term", "latent", 1, -2.0),
+        ("token", "latent", None, 0.25),
+    ]
+    assert found.parts[3].details == {"a": 0.75, "b": 0.5}
 
 
 def test_a_term_that_stands_in_very_many_places(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ class Reason:
 
     label: str
     value: float
-    leg: str
+    leg: str | None
+    term: str | int | None = None
     places: tuple[Mapping[str, Any], ...] = ()
 
     def __str__(self) -> str:
@@ -35,26 +36,25 @@ class Reason:
 
 def reasons_of(tree: Explanation) -> list[Reason]:
     """The parts that brought anything, most first; a leg without terms is a part itself."""
-    return sorted(_leaves(tree, ""), key=lambda reason: -reason.value)
+    return sorted(_leaves(tree), key=lambda reason: -reason.value)
 
 
-def _leaves(node: Explanation, leg: str) -> Iterator[Reason]:
+def _leaves(node: Explanation) -> Iterator[Reason]:
     if node.parts:
-        name = node.label.partition(":")[0]
-        for part in node.parts:
-            yield from _leaves(part, leg if part.parts else name)
-    elif node.value > 0:
-        name, colon, what = node.label.partition(": ")
-        if node.label == "score":  # a leg of vectors within a fusion: nothing below it
-            yield Reason("alike as a whole", node.value, leg)
-        elif node.label == "cosine" or (colon and what == "cosine"):  # of whole vectors: nothing below it
-            yield Reason(
-                f"alike as a whole (cosine {node.details.get('signal', node.value):.3f})",
-                node.value,
-                name if colon else "",
-            )
-        else:
-            yield Reason(node.label, node.value, leg, tuple(node.evidence))
+        for part in node.reasons:
+            yield from _leaves(part)
+    elif node.value > 0 and node.kind != "baseline":  # where a field counts from says nothing about one document
+        yield Reason(_said(node), node.value, node.field, node.term, tuple(node.evidence))
+
+
+def _said(node: Explanation) -> str:
+    """A reason in words."""
+    if node.kind == "cosine":  # within a fusion or a second stage, the value is no longer the cosine itself
+        cosine = node.details.get("signal", node.details.get("raw", node.value))
+        return f"alike as a whole (cosine {cosine:.3f})"
+    if node.kind == "field" and node.details.get("rank"):  # fused by ranks: no term has a value of its own
+        return f"{ordinal(node.details['rank'])} in its list"
+    return node.label
 
 
 def position(place: Mapping[str, Any]) -> str:
@@ -135,4 +135,4 @@ def why_line(tree: Explanation, name_legs: bool = False, visual: Explanation | N
 
 def _says_more(tree: Explanation) -> bool:
     """Whether the reasons are more than the words that are marked in the passage."""
-    return any(reason.leg not in ("words", "") or not reason.places for reason in reasons_of(tree)[:REASONS])
+    return any(not isinstance(reason.term, str) or not reason.places for reason in reasons_of(tree)[:REASONS])

@@ -56,9 +56,9 @@ def _patched(node: Explanation) -> Iterator[Shown]:
             for place in places
             if float(place.get("strength", 1.0)) >= FAINT * strongest
         ]
-        term = node.details.get("term")
         grid = (int(places[0]["rows"]), int(places[0]["columns"]))
-        yield Shown(term if isinstance(term, int) else None, node.label, node.value, tuple(cells[:PATCHES]), grid)
+        term = node.term if isinstance(node.term, int) else None
+        yield Shown(term, node.label, node.value, tuple(cells[:PATCHES]), grid)
 
 
 def write(

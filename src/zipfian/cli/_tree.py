@@ -28,7 +28,7 @@ def tree_lines(node: Explanation, text: str | None = None, depth: int = 0) -> It
         shown = ", ".join(_place(e, text) for e in node.evidence[:PLACES])
         more = len(node.evidence) - PLACES
         yield f"{'  ' * depth}{' ' * 10}{shown}" + (f" and {more:,} more" if more > 0 else "")
-    for part in sorted(node.parts, key=lambda part: -abs(part.value)):
+    for part in sorted(node.reasons, key=lambda part: -abs(part.value)):
         yield from tree_lines(part, text, depth + 1)
 
 

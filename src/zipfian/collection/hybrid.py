@@ -70,7 +70,7 @@ class Run:
         first = self._first(max(k, self.plan.K) if self.plan.reranks else k, mask)
         if self.late is not None and len(first.docs):
             reranked = self.late.rerank(first, self.plan.K)
-            return Outcome(reranked.docs[:k], reranked.scores[:k], first, reranked, LATE)
+            return Outcome(reranked.docs[:k], reranked.scores[:k], first, reranked, (LATE,) * (len(reranked.names) - 1))
         if self.judge is None:
             return Outcome(first.docs[:k], first.scores[:k], first)
         depth, choice = self.plan.K, None
@@ -80,7 +80,7 @@ class Run:
         if depth == 0:
             return Outcome(first.docs[:k], first.scores[:k], first, choice=choice)
         reranked = self._refine(self.judge, first, depth)
-        return Outcome(reranked.docs[:k], reranked.scores[:k], first, reranked, self.judge.name, choice)
+        return Outcome(reranked.docs[:k], reranked.scores[:k], first, reranked, self._givers(self.judge), choice)
 
     def rarity(self, first: FirstStage) -> float | None:
         """How much of the query's words, rare ones first, the best document has; None where no words were asked."""
@@ -97,6 +97,10 @@ class Run:
         text = None if self.captions is None else self.captions.score(chosen)
         context = context_coherence(judge.vectors(chosen))
         return rerank_training_free(first.docs, first.scores, cosines, text, context, variant=self.plan.variant)
+
+    def _givers(self, judge: VectorQuery) -> tuple[str | None, ...]:
+        """The legs whose vectors a second stage's signals compare: one cosine, or cross, text and context."""
+        return (judge.name,) if self.plan.variant is None else (judge.name, self.plan.captions, judge.name)
 
     def _first(self, k: int, mask: Any) -> FirstStage:
         if self.plan.fusion is None:
@@ -133,11 +137,13 @@ class Run:
         """Why one of the outcome's documents has its score."""
         tree = self._first_tree(outcome.first, number)
         if outcome.reranked is not None:
-            explain = explain_reranked if self.late is None else self.late.explain
-            tree = explain(outcome.reranked, number, tree)
+            if self.late is None:
+                tree = explain_reranked(outcome.reranked, number, tree, outcome.givers)
+            else:
+                tree = self.late.explain(outcome.reranked, number, tree)
         if number in outcome.exact:
             bonus = outcome.exact[number]
-            parts = (tree, Explanation(bonus, "its text is the query itself"))
+            parts = (tree, Explanation(bonus, "its text is the query itself", kind="bonus"))
             tree = Explanation(tree.value + bonus, "with the bonus for an exact match", parts)
         return tree
 

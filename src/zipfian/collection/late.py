@@ -124,7 +124,7 @@ class LateQuery:
         parts = []
         for i, (part, token) in enumerate(zip(tree.parts, matched, strict=True)):
             where = () if encoded is None or token >= len(encoded.vectors) else _place(encoded, token, document.text)
-            parts.append(replace(part, label=self._label(i), evidence=where))
+            parts.append(replace(part, label=self._label(i), evidence=where, field=self.name))
         return replace(tree, label=f"reranked: each token of the query with the most similar one ({self.name})",
                        parts=tuple(parts))  # fmt: skip
 

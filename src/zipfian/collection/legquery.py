@@ -115,7 +115,10 @@ class PostingsQuery:
             self._searcher, self.prepared, doc, lambda terms: self._places(doc, terms),
             self._label if labelled else None, self._asked if labelled else None,
         )  # fmt: skip
-        return tree if leg.of is None else translated(tree, f"{self.name}: {describe(self.prepared.scoring)}", leg.of)
+        if leg.of is None:
+            return tree
+        label = f"{self.name}: {describe(self.prepared.scoring)} over the postings of {leg.of}"
+        return translated(tree, self.name, label)
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         """Places that gave more of the score are worth more."""
@@ -203,13 +206,14 @@ def explain_cosine(query: VectorQuery, doc: int, dimensions: int) -> Explanation
     """A cosine has no smaller parts: the reasons are in the other legs."""
     value = float(query.score(np.array([doc], np.int64))[0])
     what = "cosine" if query.leg.align is None else "cosine of text and picture in their common space"
-    return Explanation(value, f"{query.name}: {what}", (), {"dimensions": dimensions})
+    label = f"{query.name}: {what}"
+    return Explanation(value, label, (), {"dimensions": dimensions}, kind="cosine", field=query.name)
 
 
-def translated(tree: Explanation, label: str, of: str) -> Explanation:
-    """A tree over the postings of another leg: its terms named by the words that they translate."""
-    parts = tuple(replace(p, label=_translation(p)) for p in tree.parts)
-    return replace(tree, label=f"{label} over the postings of {of}", parts=parts)
+def translated(tree: Explanation, name: str, label: str) -> Explanation:
+    """The tree of leg `name`, which has another leg's postings: terms are named by the words that they translate."""
+    parts = tuple(replace(p, label=_translation(p), field=name) for p in tree.parts)
+    return replace(tree, label=label, parts=parts, field=name)
 
 
 def _translation(part: Explanation) -> str:

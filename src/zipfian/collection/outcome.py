@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,9 @@ from zipfian.rerank.result import Reranked
 
 Ints = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
+
+EXACT = "exact match"
+"""Whose share the bonus for an exact match is; no leg can have a name with a space in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +58,8 @@ class Outcome:
     scores: F64
     first: FirstStage
     reranked: Reranked | None = None
-    judge: str | None = None
-    """The leg that reranked, or `late` where tokens did."""
+    givers: tuple[str | None, ...] = ()
+    """For each part of a reranked score whose share it is: a leg's, or `late` where tokens did it."""
     choice: KChoice | None = None
     """What adaptive reranking decided."""
     exact: Mapping[int, float] = field(default_factory=dict)
@@ -66,19 +69,26 @@ class Outcome:
         return len(self.docs)
 
     def legs_of(self, doc: int) -> dict[str, LegHit]:
-        """How each leg saw a hit, and what it gave to the final score."""
+        """How each leg saw a hit, and what it gave to the final score: the shares add up to it."""
         first, row = self.first, self.first.rows[doc]
         refined = self._refined_rows.get(doc)
         out: dict[str, LegHit] = {}
         for name, raw, ranks, shares, scaled in first.columns:
             out[name] = LegHit(ranks[row] or None, raw[row], shares[row] if refined is None else 0.0, scaled[row])
-        if refined is not None and self.reranked is not None and self.judge is not None:
-            if self.reranked.about.get("rerank") == "late":  # many parts, one opinion
-                total = float(self.reranked.scores[refined])
-                return {**out, self.judge: LegHit(None, total, total)}
-            known = out.get(self.judge)
-            cosine, score = float(self.reranked.signals[refined, 0]), float(self.reranked.parts[refined, 0])
-            out[self.judge] = LegHit(known.rank if known else None, cosine, score, known.normalised if known else None)
+        if refined is not None and self.reranked is not None:
+            for name, share in self._given(self.reranked.parts[refined].tolist()).items():
+                seen = out.get(name, LegHit(None, share, 0.0))  # whoever only reranked gave its whole score
+                out[name] = replace(seen, share=share)
+        if doc in self.exact:
+            out[EXACT] = LegHit(None, self.exact[doc], self.exact[doc])
+        return out
+
+    def _given(self, parts: Sequence[float]) -> dict[str, float]:
+        """Parts of a reranked score, added up by whose they are."""
+        out: dict[str, float] = {}
+        for name, part in zip(self.givers, parts[: len(self.givers)], strict=True):
+            if name is not None:
+                out[name] = out.get(name, 0.0) + part
         return out
 
     def first_rank(self, doc: int) -> int:

@@ -21,7 +21,7 @@ class LegHit:
     score: float
     """The leg's own, exact score."""
     share: float
-    """What of the hit's score came from this leg, in the score's own unit."""
+    """What of the hit's score came from this leg, in the score's own unit; a hit's shares add up to its score."""
     normalised: float | None = None
     """The score on the scale that legs were fused on; None where one leg answered alone."""
 
@@ -74,7 +74,7 @@ class Hit:
     rank: int
     """1 for the best."""
     legs: Mapping[str, LegHit] = field(hash=False)
-    """How each leg saw it, by the leg's name."""
+    """How each leg saw it, by the leg's name; `late` stands for what tokens gave, `exact match` for a bonus."""
     number: int = field(repr=False)
     """The document's number in the snapshot that was searched."""
     first_rank: int = field(repr=False)

@@ -2,19 +2,29 @@
 
 A leg's node is worth its share of the fused score. Where the share is linear in the leg's own score, the leg's terms
 are shown in the same unit, each multiplied by weight / deviation, and the population's mean stands beside them with its
-minus sign: so the parts of every node still add up to it, to the last bit.
+minus sign, multiplied alike. Every part is computed from its own numbers, so they add up to the share but for rounding;
+a node of kind `correction` holds that, and with it the parts of every node add up to the last bit. Where more than
+rounding is missing, the numbers do not belong together, and that is an error.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from zipfian.errors import InvalidInput
 from zipfian.fuse.candidates import Fused
 from zipfian.rerank.result import COARSE, Reranked
-from zipfian.types import Explanation
+from zipfian.types import Explanation, NodeKind
+
+ROUNDING = 1e-5
+"""What an explanation may miss its score by, as a share of the size of its parts: an engine that scores in 32 bits
+explains in 32 bits, too. With the float64 of a folder it is below 1e-12."""
+
+SIGNAL_KINDS: Mapping[str, NodeKind] = {"dense": "cosine", "training-free": "signal", "late": "token"}
+"""What the parts of a second stage's score are, by reranker."""
 
 
 def explain_fused(fused: Fused, doc: int, legs: Mapping[str, Explanation] | None = None) -> Explanation:
@@ -37,18 +47,23 @@ def explain_fused(fused: Fused, doc: int, legs: Mapping[str, Explanation] | None
         if math.isnan(raw) and fused.scale is not None:
             details["instead"] = "nothing to read for this leg: the others count for more"
         tree = (legs or {}).get(name)
-        parts = (
-            _scaled_parts(tree, share, _factor(fused, row, i, raw), _zero_point(numbers)) if tree is not None else ()
-        )
+        parts: tuple[Explanation, ...] = ()
+        if tree is not None:
+            parts = _share(tree, name, share, _factor(fused, row, i, raw), numbers)
+            details |= tree.details
         label = name if tree is None else tree.label
-        nodes.append(Explanation(share, label, parts, details | dict(tree.details if tree else {})))
-    return Explanation(float(fused.scores[row]), f"fused: {_describe(fused.about)}", tuple(nodes), {"rank": row + 1})
+        nodes.append(Explanation(share, label, parts, details, kind="field", field=name))
+    label = f"fused: {_describe(fused.about)}"
+    return Explanation(float(fused.scores[row]), label, tuple(nodes), {"rank": row + 1}, kind="fusion")
 
 
-def explain_reranked(reranked: Reranked, doc: int, coarse: Explanation | None = None) -> Explanation:
+def explain_reranked(
+    reranked: Reranked, doc: int, coarse: Explanation | None = None, fields: Sequence[str | None] = ()
+) -> Explanation:
     """The score of one document after reranking: a node for each signal, or the first stage's tree beyond K.
 
     Where the document was refined, the first stage's tree is not part of the sum; its score and rank are named.
+    `fields` names, for each signal, the leg that it comes from.
     """
     row = _row(reranked.docs.tolist(), doc)
     details = {
@@ -59,21 +74,21 @@ def explain_reranked(reranked: Reranked, doc: int, coarse: Explanation | None = 
     }
     score = float(reranked.scores[row])
     if row >= reranked.refined:
-        part = coarse or Explanation(score, "first stage")
-        if part.value != score:
-            raise InvalidInput(f"the first stage's explanation is worth {part.value!r}, its score was {score!r}")
-        return Explanation(score, "beyond the reranked candidates: first stage", (part,), details)
+        parts = _closed([coarse or Explanation(score, "first stage")], score, "the first stage's explanation")
+        return Explanation(score, "beyond the reranked candidates: first stage", parts, details, kind="rerank")
     nodes = []
+    kind = SIGNAL_KINDS.get(str(reranked.about.get("rerank")), "signal")
     places = reranked.about.get("places", {}).get(doc)
     for i, name in enumerate(reranked.names):
         signal, weight = float(reranked.signals[row, i]), float(reranked.weights[row, i])
         if name == COARSE or math.isnan(signal):
             continue
         evidence = ({"token": places[i]},) if places and places[i] >= 0 else ()
-        nodes.append(
-            Explanation(float(reranked.parts[row, i]), name, (), {"signal": signal, "weight": weight}, evidence)
-        )
-    return Explanation(score, f"reranked: {reranked.about.get('rerank', '')}", tuple(nodes), details)
+        numbers = {"signal": signal, "weight": weight}
+        field = fields[i] if fields else None
+        nodes.append(Explanation(float(reranked.parts[row, i]), name, (), numbers, evidence, kind, field))
+    label = f"reranked: {reranked.about.get('rerank', '')}"
+    return Explanation(score, label, tuple(nodes), details, kind="rerank")
 
 
 def _factor(fused: Fused, row: int, i: int, raw: float) -> float | None:
@@ -90,37 +105,46 @@ def _weight(fused: Fused, row: int, i: int) -> float:
     return float(fused.weights[i]) * (1.0 if fused.scale is None else float(fused.scale[row]))
 
 
-def _scaled_parts(tree: Explanation, share: float, factor: float | None, zero: str) -> tuple[Explanation, ...]:
-    """The leg's parts in the fused unit, and what is missing to the share: the population's mean (or low end)."""
+def _share(
+    tree: Explanation, name: str, share: float, factor: float | None, numbers: Mapping[str, float]
+) -> tuple[Explanation, ...]:
+    """The leg's parts in the fused unit, less the point that its scores are counted from."""
     if factor is None or not factor:
         return ()
-    parts = [_scaled(part, factor) for part in tree.parts] or [Explanation(tree.value * factor, "score")]
-    parts += _closing(_sum(parts), share, zero)
-    return tuple(parts)
+    whole = () if tree.parts or tree.kind == "field" else (replace(tree, label="score"),)  # vectors have no terms
+    parts = [_scaled(part, factor) for part in (*tree.parts, *whole)]
+    parts += _baseline(name, factor, numbers)
+    return _closed(parts, share, f"the explanation of leg {name!r}")
 
 
 def _scaled(tree: Explanation, factor: float) -> Explanation:
     parts = tuple(_scaled(part, factor) for part in tree.parts)
     value = _sum(parts) if parts else tree.value * factor
-    return Explanation(value, tree.label, parts, {**tree.details, "raw": tree.value}, tree.evidence)
+    return replace(tree, value=value, parts=parts, details={**tree.details, "raw": tree.value})
 
 
-def _zero_point(numbers: Mapping[str, float]) -> str:
-    """What a normalised score is counted from."""
+def _baseline(name: str, factor: float, numbers: Mapping[str, float]) -> list[Explanation]:
+    """What a normalised score is counted from, with its minus sign; nothing where that is 0."""
     if "mean" in numbers:
-        return "less what its best documents score on average"
-    return "less what the last of its best documents scores" if "low" in numbers else "rounding"
+        zero, label = numbers["mean"], "less what its best documents score on average"
+    else:
+        zero, label = numbers.get("low", 0.0), "less what the last of its best documents scores"
+    return [Explanation(-zero * factor, label, kind="baseline", field=name)] if zero else []
 
 
-def _closing(total: float, target: float, zero: str) -> list[Explanation]:
-    """Nodes that lead from a running total to the target exactly, whatever floating point does on the way."""
-    nodes: list[Explanation] = []
-    for label in (zero, "rounding", "rounding"):
+def _closed(parts: Sequence[Explanation], target: float, what: str) -> tuple[Explanation, ...]:
+    """Parts that come to the target but for rounding, and what takes that out."""
+    nodes, total = list(parts), _sum(parts)
+    if abs(target - total) > ROUNDING * sum(abs(part.value) for part in parts):
+        raise InvalidInput(
+            f"{what} comes to {total!r}, but its score is {target!r}: explain what the same search found"
+        )
+    for _ in range(3):  # the difference of two floats may itself be rounded
         if total == target:
             break
-        nodes.append(Explanation(target - total, label))
+        nodes.append(Explanation(target - total, "rounding", kind="correction"))
         total += target - total
-    return nodes
+    return tuple(nodes)
 
 
 def _sum(parts: Sequence[Explanation]) -> float:

@@ -53,36 +53,47 @@ def explain_leg(
         if len(found) > MAX_EVIDENCE:
             details["more_places"] = len(found) - MAX_EVIDENCE
         label = str(term) if labels is None else labels(term)
-        nodes.append(Explanation(float(parts[j]), label, (), details, tuple(found[:MAX_EVIDENCE])))
+        shown = tuple(found[:MAX_EVIDENCE])
+        nodes.append(Explanation(float(parts[j]), label, (), details, shown, "term", searcher.name, term))
     about: dict[str, Any] = {"N": stats.n_live}
     if note:
         about["note"] = note
     if isinstance(query.scoring, BM25):
         about["length"] = int(stats.lengths[0][doc]) * stats.unit
         about["mean_length"] = stats.mean_length * stats.unit
-    return Explanation(total, f"{searcher.name}: {describe(query.scoring)}", tuple(nodes), about)
+    label = f"{searcher.name}: {describe(query.scoring)}"
+    return Explanation(total, label, tuple(nodes), about, kind="field", field=searcher.name)
 
 
 def compare(a: Explanation, b: Explanation, id_a: str, id_b: str) -> Explanation:
     """Which terms put A above B: for each term the difference of its contributions, largest first."""
-    left = {_key(part): part.value for part in a.parts}
-    right = {_key(part): part.value for part in b.parts}
-    rows = [(left.get(t, 0.0) - right.get(t, 0.0), t) for t in dict.fromkeys([*left, *right])]
-    rows.sort(key=lambda row: (-abs(row[0]), row[1]))
-    nodes = tuple(
-        Explanation(diff, term[0], (), {id_a: left.get(term, 0.0), id_b: right.get(term, 0.0)}) for diff, term in rows
-    )
+    left, right = _values(a), _values(b)
+    nodes = []
+    for key, part in {_key(part): part for part in (*b.parts, *a.parts)}.items():
+        values = {id_a: left.get(key, 0.0), id_b: right.get(key, 0.0)}
+        diff = left.get(key, 0.0) - right.get(key, 0.0)
+        nodes.append(Explanation(diff, part.label, (), values, (), part.kind, part.field, part.term))
+    nodes.sort(key=lambda node: (-abs(node.value), node.label, str(node.term)))
     if a.value == b.value:
         label = f"{id_a!r} and {id_b!r} score the same"
     else:
         first, second = (id_a, id_b) if a.value > b.value else (id_b, id_a)
         label = f"{first!r} scores above {second!r}"
-    return Explanation(sum(node.value for node in nodes), label, nodes, {id_a: a.value, id_b: b.value})
+    total = sum(node.value for node in nodes)
+    return Explanation(total, label, tuple(nodes), {id_a: a.value, id_b: b.value}, kind="difference")
 
 
-def _key(part: Explanation) -> tuple[str, str]:
-    """Two latent terms may bear the same label."""
-    return part.label, str(part.details.get("term", ""))
+def _values(tree: Explanation) -> dict[tuple[object, ...], float]:
+    """What each part gave; a token that the query repeats gave what its parts gave together."""
+    out: dict[tuple[object, ...], float] = {}
+    for part in tree.parts:
+        out[_key(part)] = out.get(_key(part), 0.0) + part.value
+    return out
+
+
+def _key(part: Explanation) -> tuple[object, ...]:
+    """What makes two parts of different trees the same one; a part without a term goes by its name."""
+    return part.kind, part.field, part.label if part.term is None else part.term
 
 
 def describe(scoring: Scoring) -> str:

@@ -53,7 +53,7 @@ class TestAcross:
         tree = found.explain(half)
         assert tree.label.startswith("translated: BM25") and tree.label.endswith("postings of visual")
         (part,) = tree.parts
-        assert part.details["term"] == 1
+        assert (part.kind, part.field, part.term) == ("term", "translated", 1) and tree.field == "translated"
         assert part.details["from"] == "red, dogs"
         assert part.label == "red, dogs -> latent 1"
         assert {(e["row"], e["column"]) for e in part.evidence} == {(r, c) for r in range(4) for c in (2, 3)}

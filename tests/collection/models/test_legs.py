@@ -31,7 +31,7 @@ class TestTexts:
         found = notes.search("my hound", leg="latent")
         tree = found.explain(found[0])
         assert tree.value == found[0].score == pytest.approx(sum(p.value for p in tree.parts), abs=0)
-        (dog,) = [p for p in tree.parts if p.details["term"] == 1]
+        (dog,) = [p for p in tree.parts if p.term == 1]
         assert dog.label == "latent 1"
         assert dog.details["from"] == "hound"
         assert [(e["text"], e["strength"]) for e in dog.evidence] == [("puppy", 3.0)]
@@ -170,7 +170,7 @@ class TestPictures:
     def test_explanation_points_at_patches(self, photos: zf.Collection, tmp_path: Path) -> None:
         found = photos.search(image=picture(tmp_path / "asked.png", self.RED), leg="visual")
         (half,) = [h for h in found if h.id == "half"]
-        (red,) = [p for p in found.explain(half).parts if p.details["term"] == 1]
+        (red,) = [p for p in found.explain(half).parts if p.term == 1]
         assert {(e["row"], e["column"]) for e in red.evidence} == {(r, c) for r in range(4) for c in (2, 3)}
         assert red.evidence[0]["rows"] == red.evidence[0]["columns"] == 4
 

@@ -36,9 +36,8 @@ class Pretend:
             return {"pit_id": "now"}
         assert path.endswith("/_search"), path
         self.asked.append(body)
-        scored = [
-            (i, score(body["query"], i, d, self.rough)) for i, d in self.documents.items() if self._fits(body, d, i)
-        ]
+        query = body.get("query", {"match_all": {}})
+        scored = [(i, score(query, i, d, self.rough)) for i, d in self.documents.items() if matches(query, i, d)]
         answer: dict[str, Any] = {"hits": {"total": {"value": len(scored)}}}
         if "aggs" in body:
             filters = body["aggs"]["df"]["filters"]["filters"]
@@ -56,9 +55,6 @@ class Pretend:
             hit["fields"] = {name: [source[name]] for name in body.get("docvalue_fields", ()) if name in source}
         answer["hits"]["hits"] = hits[: body["size"]]
         return answer
-
-    def _fits(self, body: Mapping[str, Any], source: Source, doc_id: str) -> bool:
-        return matches(body.get("query", {"match_all": {}}), doc_id, source)
 
 
 def values(source: Source, field: str) -> list[Any]:

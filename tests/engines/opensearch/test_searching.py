@@ -56,6 +56,10 @@ def test_a_query_with_too_many_terms_keeps_those_that_can_add_most() -> None:
     assert query.cut.loss == pytest.approx(1 - sum(bound[t] for t in kept) / sum(bound.values()), rel=1e-6)
     with pytest.raises(LimitExceeded, match="the filter alone has 95 clauses"):
         query.query({"bool": {"should": [{"term": {"m_s_x": str(i)}} for i in range(95)]}})
+    assert len(query.query(None)["bool"]["should"]) == 92, "a filter that was refused costs nothing"
+    filtered = query.query({"bool": {"should": [{"term": {"m_s_x": str(i)}} for i in range(20)]}})
+    assert len(filtered["bool"]["should"]) == 72
+    assert query.query(None)["bool"]["should"] == filtered["bool"]["should"], "scored and explained by the same terms"
 
 
 def test_boosts_are_the_given_weights_on_the_servers_scale() -> None:

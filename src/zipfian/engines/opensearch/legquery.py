@@ -56,6 +56,8 @@ class PostingsQuery:
         self.name = name
         self.leg = reader.settings.leg(name)
         self.cut: Cut | None = None
+        self._taken = 0
+        """Clauses that a filter took of the cluster's limit."""
         self._reader = reader
         self._question = question
         self._field = self.leg.of or name
@@ -97,8 +99,13 @@ class PostingsQuery:
         return covered(scoring, self._given, df, self._reader.count(None), best)
 
     def query(self, mask: Query | None) -> Query:
-        """The engine's query: one clause per term, its weight as the boost."""
-        chosen = self._chosen(0 if mask is None else clauses(mask))
+        """The engine's query: one clause per term, its weight as the boost.
+
+        What a filter's clauses cost stays left out: documents are scored and explained by the terms that found them.
+        """
+        taken = max(self._taken, 0 if mask is None else clauses(mask))
+        chosen = self._chosen(taken)
+        self._taken = taken
         should = [self.clause(self._terms[i], float(self._boosts[i])) for i in chosen]
         body: dict[str, Any] = {"should": should, "minimum_should_match": 1}
         if mask is not None:
@@ -161,8 +168,10 @@ class PostingsQuery:
         if note:
             about["note"] = note
         label = f"{self.name}: {describe(self.leg.scoring)}"
-        tree = Explanation(sum(n.value for n in nodes), label, tuple(nodes), about)
-        return tree if self.leg.of is None else translated(tree, label, self.leg.of)
+        tree = Explanation(sum(n.value for n in nodes), label, tuple(nodes), about, kind="field", field=self.name)
+        if self.leg.of is None:
+            return tree
+        return translated(tree, self.name, f"{label} over the postings of {self.leg.of}")
 
     def _node(
         self, m: Matched, weight: float, places: Sequence[Mapping[str, Any]], words: Sequence[str] | None,
@@ -182,7 +191,7 @@ class PostingsQuery:
             details["from"] = ", ".join(words)
         if len(places) > MAX_EVIDENCE:
             details["more_places"] = len(places) - MAX_EVIDENCE
-        return Explanation(m.value, label, (), details, tuple(places[:MAX_EVIDENCE]))
+        return Explanation(m.value, label, (), details, tuple(places[:MAX_EVIDENCE]), "term", self.name, m.term)
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         """Places that gave more of the score are worth more."""
