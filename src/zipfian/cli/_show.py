@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._output import BOLD, DIM, paint, printable, width
-from zipfian.cli._read_types import IMAGE_FIELD
 from zipfian.cli._snippet import Match, matches_of, snippet
+from zipfian.ingest.items import IMAGE_FIELD
 from zipfian.types import Explanation
 
 if TYPE_CHECKING:
