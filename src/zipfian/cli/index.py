@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _legs, _shards
 from zipfian.cli._arguments import add_reading, positive
-from zipfian.cli._collection import add_trust, collection_class, opened, trusted
+from zipfian.cli._collection import add_trust, collection_class, folder_of, how_to_add, opened, place, trusted
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
 from zipfian.cli._source import source_of
 from zipfian.errors import IndexNotFound, InvalidInput
@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("nothing to do: name a SOURCE to index, or a leg to add with --add-leg")
     if args.encoded and args.source is None:
         raise InvalidInput("--encoded goes with a SOURCE: a leg that is added takes what the encode cache has")
-    if args.add_leg and not isinstance(args.into, Path):
-        raise InvalidInput(f"{args.into}: a cluster takes no new legs; create another index with them and fill it")
+    if args.add_leg:
+        folder_of(args.into, "it takes no new legs; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
     if args.add_leg:
         names = [name for given in args.add_leg for name in _legs.parse(given)]
@@ -125,7 +125,7 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
         if summary.uncaptioned:
             note(
                 f"{summary.uncaptioned:,} pictures have no caption and no leg of the collection looks at pictures; "
-                f"zipfian index --into {args.into} --add-leg visual, then run this again"
+                f"{how_to_add(args.into, 'visual')}, then run this again"
             )
     return {
         "source": sync.name,
@@ -137,11 +137,6 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
         "summary": str(summary),
         "is_new": is_new,
     }
-
-
-def place(text: str) -> Path | str:
-    """A folder, or an address: a path would join its slashes."""
-    return text if "://" in text else Path(text)
 
 
 def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.Encoded | None) -> Collection:
@@ -172,8 +167,7 @@ def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.En
         has = ", ".join(collection.legs)
         collection.close()
         raise InvalidInput(
-            f"{args.into} has the legs {has} already; leave --legs out, or add one: "
-            f"zipfian index --into {args.into} --add-leg NAME"
+            f"{args.into} has the legs {has} already; leave --legs out, or add one: {how_to_add(args.into, 'NAME')}"
         )
     return collection
 

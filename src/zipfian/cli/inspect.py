@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from zipfian.cli._collection import add_trust, opened, trusted
+from zipfian.cli._collection import add_trust, opened, place, trusted
 from zipfian.cli._output import BOLD, human_bytes, paint, plain, print_json, printable, table
 from zipfian.errors import InvalidInput
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         from zipfian.cli import _inspect_leg
 
         return _inspect_leg.run(args)
-    with opened(Path(args.path), **trusted(args)) as collection:
+    with opened(place(args.path), **trusted(args)) as collection:
         stats = plain(collection.stats())
     if args.json:
         print_json(stats)
