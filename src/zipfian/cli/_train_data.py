@@ -74,6 +74,8 @@ class Data:
         return Survey(count, digest.hexdigest(), sample)
 
     def _lines(self, skipped: Skipped) -> Iterator[Item]:
+        if self.text_field is not None:
+            raise InvalidInput("--text-field names a field of records: a file of --lines has none")
         if self.kind != "text" or not self.path.is_file():
             raise InvalidInput(f"--lines reads a text on each line of a file; {self.path} is not one")
         for number, raw in numbered_lines(self.path):

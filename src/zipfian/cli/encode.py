@@ -194,7 +194,7 @@ def _batches(documents: Iterator[FoundDocument], pictures: bool) -> Iterator[lis
 
 
 def _on_bad(args: argparse.Namespace, bad: BadItem, summary: Summary, progress: Progress) -> None:
-    if args.on_bad == "fail":
+    if args.on_bad != "skip":
         raise InvalidInput(f"{bad.where}: {bad.problem}; {LEAVE_OUT}")
     progress.clear()
     note(printable(f"skipped {bad.where}: {bad.problem}"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _legs, _shards
-from zipfian.cli._arguments import add_reading, positive
+from zipfian.cli._arguments import add_reading, positive, refuse
 from zipfian.cli._collection import add_trust, collection_class, folder_of, how_to_add, opened, place, trusted
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
 from zipfian.cli._source import source_of
@@ -19,6 +19,12 @@ from zipfian.ingest.source import BadItem, Source, Survey
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection, Leg
+
+
+ABOUT_SOURCE = (
+    "prefix", "id_field", "text_field", "image_field", "follow_links", "on_bad", "take_over", "keep_missing",
+    "commit_every",
+)  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +58,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--commit-every",
         type=positive,
-        default=COMMIT_EVERY,
         metavar="N",
         help=f"commit after N changed documents ({COMMIT_EVERY})",
     )
@@ -64,8 +69,10 @@ def run(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     if args.source is None and not args.add_leg:
         raise InvalidInput("nothing to do: name a SOURCE to index, or a leg to add with --add-leg")
-    if args.encoded and args.source is None:
-        raise InvalidInput("--encoded goes with a SOURCE: a leg that is added takes what the encode cache has")
+    if args.source is None:
+        refuse(args, ["encoded"], "goes with a SOURCE: a leg that is added takes what the encode cache has")
+        refuse(args, ["legs"], "goes with a SOURCE that makes a new collection: --add-leg names what is added")
+        refuse(args, ABOUT_SOURCE, "says how a SOURCE is indexed: name one, or leave it out with --add-leg alone")
     if args.add_leg:
         folder_of(args.into, "it takes no new legs; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
@@ -111,7 +118,8 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
 
             sync = Sync(
                 collection, source, on_bad=report if args.on_bad == "skip" else "fail", prefix=args.prefix,
-                take_over=args.take_over, keep_missing=args.keep_missing, commit_every=args.commit_every,
+                take_over=args.take_over, keep_missing=args.keep_missing,
+                commit_every=args.commit_every or COMMIT_EVERY,
             )  # fmt: skip
             try:
                 summary = sync.run(progress.reach)

@@ -91,6 +91,8 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
     options = {name: value for name, value in given.items() if value is not None}
     if args.query is None and args.image is None:
         raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
+    if args.query is None and args.query_mode is not None:
+        raise InvalidInput("--query says how a text becomes latent terms: give a QUERY, or leave it out")
     if args.image is not None:
         look(args.image, MAX_IMAGE_BYTES)
         options["image"] = os.path.abspath(args.image)

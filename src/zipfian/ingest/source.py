@@ -186,7 +186,7 @@ def open_source(
     IndexNotFound
         There is nothing at `path`.
     InvalidInput
-        It is of no kind that can be read.
+        It is of no kind that can be read, or a setting is given that does nothing there.
 
     Examples
     --------
@@ -200,6 +200,8 @@ def open_source(
         raise InvalidInput(f"a source is a path of a folder or a file, not {shown(path)}")
     place = Path(path)
     fields = Fields(id_field, text_field, image_field)
+    if place.exists():
+        _check_fitting(place, {"id": id_field, "text": text_field, "image": image_field}, follow_links)
     if place.is_dir():
         return Source(place, fields, find(place, follow_links=follow_links))
     if not place.exists():
@@ -210,6 +212,17 @@ def open_source(
             f"{place}: not a kind of file that can be read; give a folder or one of {', '.join(sorted(known))}"
         )
     return Source(place, fields)
+
+
+def _check_fitting(place: Path, fields: dict[str, str | None], follow_links: bool) -> None:
+    """A setting that would do nothing is refused: whoever gave it expects something."""
+    if place.suffix.lower() not in RECORD_SUFFIXES or place.is_dir():
+        for name in (name for name, value in fields.items() if value is not None):
+            raise InvalidInput(
+                f"{name}_field (--{name}-field) names a field of a record, and {place} is no file of records"
+            )
+    if follow_links and place.is_file():
+        raise InvalidInput(f"follow_links (--follow-links) is about links in a folder, and {place} is a file")
 
 
 def _beginnings(texts: list[str]) -> tuple[str, ...]:
