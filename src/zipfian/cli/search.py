@@ -13,9 +13,9 @@ from zipfian.cli._arguments import json_object, positive
 from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened, place, trusted
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json
 from zipfian.cli._show import picture_of, print_hit, visual_tree
-from zipfian.cli._snippet import matches_of
 from zipfian.encode.regular import look
 from zipfian.errors import InvalidInput
+from zipfian.explain.spans import spans_of
 from zipfian.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def as_json(query: str | None, results: Results, highlight: bool, image: Path | 
         }
         if highlight:
             tree = results.explain(hit)
-            shown["highlights"] = [(match.start, match.end) for match in matches_of(tree)]
+            shown["highlights"] = [(span.start, span.end) for span in spans_of(tree)[0]]
             shown["explanation"] = tree
         hits.append(shown)
     out: dict[str, Any] = plain(
