@@ -75,9 +75,9 @@ class Data:
 
     def _lines(self, skipped: Skipped) -> Iterator[Item]:
         if self.text_field is not None:
-            raise InvalidInput("--text-field names a field of records: a file of --lines has none")
+            raise InvalidInput("text_field (--text-field) names a field of records: a file of lines (--lines) has none")
         if self.kind != "text" or not self.path.is_file():
-            raise InvalidInput(f"--lines reads a text on each line of a file; {self.path} is not one")
+            raise InvalidInput(f"lines (--lines) reads a text on each line of a file; {self.path} is not one")
         for number, raw in numbered_lines(self.path):
             where = f"{self.path}:{number}"
             if raw is None:
