@@ -27,6 +27,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("explain",),
     ("collection",),
     ("engines",),
+    ("ingest",),
     ("train",),
     ("evaluate",),
     ("serve",),

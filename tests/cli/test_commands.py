@@ -86,7 +86,7 @@ def test_bad_input_stops_or_is_skipped(path: Path, notes: Path, zipfian: Command
     (notes / "animals.md").write_text("Animals sleep.")
     code, _, err = zipfian("index", notes, "--into", path)
     assert code == 1
-    assert "plants.txt: not UTF-8 (byte 3); leave such documents out with --on-bad skip" in err
+    assert "plants.txt: not UTF-8 (byte 3); leave such documents out with on_bad='skip' (--on-bad skip)" in err
     code, out, err = zipfian("index", notes, "--into", path, "--on-bad", "skip")
     assert code == 0
     assert "1 updated, 1 unchanged, 1 skipped as unreadable; 3 documents" in out, "an unreadable file is not gone"
@@ -102,7 +102,7 @@ def test_the_same_id_twice_in_a_source(tmp_path: Path, zipfian: Command) -> None
 
 
 def test_commit_every(tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfian.cli._sync.ADD_DOCUMENTS", 2)
+    monkeypatch.setattr("zipfian.ingest.follow.ADD_DOCUMENTS", 2)
     source = tmp_path / "d.jsonl"
     source.write_text("".join(f'{{"id": "{i}", "text": "word{i}"}}\n' for i in range(10)))
     summary = json.loads(zipfian("index", source, "--into", tmp_path / "c.zf", "--legs", "words",

@@ -8,10 +8,10 @@ import pytest
 
 from tests.cli.conftest import RED, Toys, picture
 from zipfian.cli import _encoding
-from zipfian.cli._read import open_source
 from zipfian.collection.legs import make_legs
 from zipfian.encode import models
 from zipfian.encode.models import Model
+from zipfian.ingest.source import open_source
 
 
 def test_an_estimate_counts_and_times(tmp_path: Path, toys: Toys, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ from PIL import Image
 
 import zipfian as zf
 from tests.cli.conftest import BLACK, BLUE, GREEN, RED, Command, Toys, picture
-from zipfian.cli import _legs, _sync
-from zipfian.cli._read import Survey
+from zipfian.cli import _legs
 from zipfian.errors import MissingExtra, WeightsNotFound
+from zipfian.ingest import Survey, follow, open_source
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_picture_that_became_unreadable_keeps_its_old_self(path: Path, photos:
 def test_an_interrupted_run_keeps_what_it_committed(
     tmp_path: Path, photos: Path, zipfian: Command, toys: Toys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_sync, "ADD_PICTURES", 1)
+    monkeypatch.setattr(follow, "ADD_PICTURES", 1)
     done: list[Any] = []
     real = toys.image.one
 
@@ -138,14 +138,13 @@ def test_an_interrupted_run_keeps_what_it_committed(
 def test_long_runs_commit_by_the_clock(
     tmp_path: Path, photos: Path, toys: Toys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from zipfian.cli._read import read
     from zipfian.collection.legs import make_legs
 
-    monkeypatch.setattr(_sync, "ADD_PICTURES", 1)
+    monkeypatch.setattr(follow, "ADD_PICTURES", 1)
     ticks = iter(range(0, 100_000, 50))
     with zf.Collection.create(tmp_path / "p.zf", make_legs(["visual"])) as collection:
-        sync = _sync.Sync(collection, _sync.Policy("s", pictures=True), clock=lambda: float(next(ticks)))
-        assert sync.run(read(photos)).commits >= 2
+        run = follow.Sync(collection, open_source(photos), clock=lambda: float(next(ticks)))
+        assert run.run().commits >= 2
 
 
 def test_a_leg_is_added_without_encoding_again(tmp_path: Path, photos: Path, zipfian: Command, toys: Toys) -> None:

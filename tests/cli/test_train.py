@@ -167,7 +167,7 @@ def test_bad_input(zipfian: Command, model: Path, texts: Path, tmp_path: Path) -
     for arguments, message in (
         (("--data", empty), "no texts were found"),
         (("--data", tmp_path / "none"), "no such file"),
-        (("--data", few, "--width", "64"), "more data or a smaller --width"),
+        (("--data", few, "--width", "64"), "more data or a smaller width (--width)"),
         (("--data", few, "--width", "20", "--k", "2", "--batch", "32"), "too few for 20 terms"),
         (("--data", texts, "--width", "10", "--k", "11"), "k must be"),
         (("--data", texts, "--width", "0"), "width must be"),

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from zipfian.errors import InvalidInput
 from zipfian.explain._graphemes import can_cut
 from zipfian.explain.highlight import Snippet, highlight
-from zipfian.types import Token
+from zipfian.explain.spans import spans_of
+from zipfian.types import Explanation, Token
 from zipfian.vocabulary import Words
 
 WORDS = Words()
@@ -177,3 +178,71 @@ def test_bad_options(options: dict[str, int]) -> None:
 def test_spans_outside_the_text(span: tuple[int, int]) -> None:
     with pytest.raises(InvalidInput, match="span"):
         highlight("text", [Token("t", *span)])
+
+
+def test_faint_terms_are_not_marked() -> None:
+    spans = [Token("weak", 0, 4), Token("middle", 5, 11), Token("strong", 12, 18)]
+    weights = {"weak": 0.4, "middle": 0.5, "strong": 5.0}
+    (shown,) = highlight("weak middle strong", spans, weights=weights, faint=0.1)
+    assert shown.render() == "weak **middle** **strong**"
+    (shown,) = highlight("weak middle strong", spans, weights=weights)
+    assert shown.render() == "**weak** **middle** **strong**"
+    (shown,) = highlight("weak middle strong", spans[:1], weights=weights, faint=1.0)
+    assert shown.render() == "**weak** middle strong", "the best of what is there"
+
+
+@pytest.mark.parametrize("faint", [-0.1, 1.1, True, "much", float("nan")])
+def test_faint_is_a_share(faint: float) -> None:
+    with pytest.raises(InvalidInput, match="faint must be a share from 0 to 1"):
+        highlight("text", [], faint=faint)
+
+
+def test_the_text_is_cleaned_and_the_marks_are_not() -> None:
+    (shown,) = highlight("a cat b", [Token("cat", 2, 5)])
+    assert shown.render("<i>", "</i>", clean=str.upper) == "A <i>CAT</i> B"
+
+
+TERMS = {"a": 1.0, "b": 2.0, "c": 4.0}
+
+
+@given(starts=st.lists(st.tuples(st.integers(0, 390), st.sampled_from("abc")), min_size=1, max_size=12))
+def test_the_window_is_the_best_of_all(starts: list[tuple[int, str]]) -> None:
+    """Against the definition: all starts, all terms within reach, a repeated one worth a tenth."""
+    text, size = "xxx " * 100, 100
+    spans = [Token(term, start, start + 3) for start, term in starts]
+
+    def worth(start: int, end: int) -> float:
+        inside = [token.term for token in spans if start <= token.start and token.end <= end]
+        return sum(TERMS[term] * (1 + 0.1 * (inside.count(term) - 1)) for term in set(inside))
+
+    (shown,) = highlight(text, spans, weights=TERMS, max_chars=size, max_snippets=1)
+    assert worth(shown.start, shown.end) >= max(worth(token.start, token.start + size) for token in spans) - 1e-9
+    assert shown.end - shown.start <= size
+
+
+def test_spans_come_from_the_whole_tree() -> None:
+    leaf = Explanation(1.0, "t", evidence=({"start": 9, "end": 12}, {"start": 0, "end": 3}, {"patch": 4}))
+    other = Explanation(2.0, "u", evidence=({"start": 2, "end": 5},))
+    again = Explanation(0.5, "t", evidence=({"start": 0, "end": 3},))
+    silent = Explanation(9.0, "v", evidence=({"row": 1},))
+    found, worth = spans_of(Explanation(12.5, "q", (leaf, other, again, silent)))
+    assert found == [Token("t", 0, 3), Token("t", 0, 3), Token("u", 2, 5), Token("t", 9, 12)]
+    assert worth == {"t": 1.5, "u": 2.0}
+
+
+def test_faint_firings_and_function_words_are_left_out() -> None:
+    evidence = (
+        {"start": 0, "end": 3, "text": "sun", "strength": 1.0},
+        {"start": 4, "end": 7, "text": "ray", "strength": 0.6},
+        {"start": 8, "end": 11, "text": "fog", "strength": 0.59},
+        {"start": 12, "end": 15, "text": "The", "strength": 0.9},
+        {"start": 16, "end": 17, "text": ".", "strength": 0.9},
+    )
+    assert spans_of(Explanation(1.0, "light", evidence=evidence))[0] == [Token("light", 0, 3), Token("light", 4, 7)]
+
+
+@pytest.mark.parametrize(
+    "place", [{"start": 3, "end": 3}, {"start": -1, "end": 2}, {"start": 1}, {"start": "1", "end": 2}]
+)
+def test_what_is_no_place_in_a_text_is_passed_over(place: dict[str, object]) -> None:
+    assert spans_of(Explanation(1.0, "t", evidence=(place,))) == ([], {})

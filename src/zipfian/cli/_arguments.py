@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from typing import Any
+
+from zipfian.errors import InvalidInput
 
 
 def positive(text: str) -> int:
@@ -29,6 +32,19 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
+def given(args: argparse.Namespace, name: str) -> bool:
+    """Whether an option was typed: one that may do nothing in some combination has no default of its own."""
+    value = getattr(args, name)
+    return value is not None and value is not False and value != ""
+
+
+def refuse(args: argparse.Namespace, names: Iterable[str], purpose: str) -> None:
+    """An option that would do nothing is an error, which says what it is for: whoever typed it expects something."""
+    for name in names:
+        if given(args, name):
+            raise InvalidInput(f"--{name.replace('_', '-')} {purpose}")
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a source is read: the same for every command that reads one."""
     parser.add_argument("--id-field", metavar="NAME", help="field of a record that holds the id")
@@ -40,6 +56,5 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on-bad",
         choices=("fail", "skip"),
-        default="fail",
         help="unreadable input, such as a damaged picture: stop (default) or skip",
     )

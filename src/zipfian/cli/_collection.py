@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from zipfian.errors import InvalidInput
+
 if TYPE_CHECKING:
     from zipfian.collection import Collection
 
@@ -17,6 +19,31 @@ def collection_class() -> type[Collection]:
     from zipfian.collection import Collection
 
     return Collection
+
+
+Place = Path | str
+"""Where a collection is: a folder, or the address of one in a cluster."""
+
+WHERE = "the collection: a folder or opensearch://host:9200/name"
+
+
+def place(text: str) -> Place:
+    """A folder, or an address as it was typed: as a path it would lose one of its slashes."""
+    return text if "://" in text else Path(text)
+
+
+def folder_of(where: Place, instead: str) -> Path:
+    """The folder of a collection, for what only a folder can do; `instead` says what to do with a cluster."""
+    if isinstance(where, str):
+        raise InvalidInput(f"{where} is in a cluster: {instead}")
+    return where
+
+
+def how_to_add(where: Place, leg: str) -> str:
+    """What to type, or to do, for one more leg."""
+    if isinstance(where, str):
+        return f"a cluster takes no new legs: create another index with {leg!r} and fill it"
+    return f"zipfian index --into {where} --add-leg {leg}"
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +64,7 @@ def trusted(args: argparse.Namespace) -> dict[str, Any]:
 
 
 @contextmanager
-def opened(path: Path, mode: Literal["r", "w"] = "r", **options: Any) -> Iterator[Collection]:
+def opened(path: Place, mode: Literal["r", "w"] = "r", **options: Any) -> Iterator[Collection]:
     """An existing collection, closed at the end; what was not committed is dropped."""
     with closing(collection_class().open(path, mode=mode, **options)) as collection:
         yield collection

@@ -10,13 +10,13 @@ from zipfian.cli import _encoding
 from zipfian.cli._collection import collection_class
 from zipfian.cli._demo_report import Report
 from zipfian.cli._output import BOLD, Progress, human_bytes, paint
-from zipfian.cli._read import SAMPLE_CHARS, SAMPLE_TEXTS, Survey
 from zipfian.cli._show import print_hit
 from zipfian.cli._stdlib import stdlib_documents, stdlib_folder
 from zipfian.cli._tree import tree_lines
 from zipfian.cli.merge import folder_bytes
 from zipfian.cli.search import as_json
 from zipfian.errors import MissingExtra, WeightsNotFound
+from zipfian.ingest.source import SAMPLE_CHARS, SAMPLE_TEXTS, Survey
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection, Leg, Results

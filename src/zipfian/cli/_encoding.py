@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._output import Progress, human_bytes, human_seconds, note
-from zipfian.cli._read import SAMPLE_CHARS, Survey
 from zipfian.errors import WeightsNotFound, ZipfianError
+from zipfian.ingest.source import SAMPLE_CHARS, Survey
 
 if TYPE_CHECKING:
     from zipfian.collection import Leg

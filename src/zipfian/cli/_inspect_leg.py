@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli._collection import opened, trusted
+from zipfian.cli._collection import folder_of, opened, place, trusted
 from zipfian.cli._inspect_page import DEFAULT_TERMS, Example, Page, about, list_lines, page_lines
 from zipfian.cli._inspect_vocabulary import term_number
 from zipfian.cli._output import note, print_json
@@ -28,7 +27,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
-    with opened(Path(args.path), **trusted(args)) as collection:
+    path = folder_of(place(args.path), "terms are listed from a folder; inspect the one it came from")
+    with opened(path, **trusted(args)) as collection:
         name = _leg_name(collection, args.leg)
         if args.term is not None:
             return _term(args, collection, name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._output import BOLD, DIM, paint, printable, table
+from zipfian.types import Token
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.sae import SaeVocabulary
@@ -93,8 +94,6 @@ def about(vocabulary: SaeVocabulary, term: int, **rest: Any) -> Page:
 
 def page_lines(page: Page) -> Iterator[str]:
     """A page for the terminal."""
-    from zipfian.cli._snippet import Match, snippet
-
     yield paint(f"{printable(str(page.term))}  {printable(page.label)}", BOLD)
     facts = [f"{page.kind} term" if page.kind else "", f"of {page.of}"]
     if page.df is not None:
@@ -115,14 +114,26 @@ def page_lines(page: Page) -> Iterator[str]:
         if example.note:
             yield f"            {printable(example.note)}"
         if example.text is not None and example.places:
-            # Only strong places are marked, as everywhere else; the strongest decide what part of the text is shown.
-            matches = [Match(p["start"], p["end"], p["text"], p.get("strength", 1.0)) for p in example.places]
-            yield f"            {snippet(example.text, matches)}"
+            yield f"            {_strongest_passage(example.text, example.places)}"
         elif example.places:
             cells = ", ".join(f"({p['row']}, {p['column']})" for p in example.places[:8])
             yield f"            patches (row, column): {cells}"
         for file in example.files:
             yield f"            {printable(file)}"
+
+
+def _strongest_passage(text: str, places: Sequence[Mapping[str, Any]]) -> str:
+    """Only strong places are marked, as everywhere else; the strongest decide what part of the text is shown."""
+    from zipfian.cli._passage import FAINT, passage
+
+    strengths = [float(place.get("strength", 1.0)) for place in places]
+    spans: list[Token] = []
+    worth: dict[str, float] = {}
+    for place, strength in zip(places, strengths, strict=True):
+        if strength >= FAINT * max(strengths):
+            spans.append(Token(place["text"], place["start"], place["end"]))
+            worth[place["text"]] = max(strength, worth.get(place["text"], 0.0))
+    return passage(text, spans, worth)
 
 
 def list_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -22,8 +22,6 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.vocabulary.sae import SaeVocabulary
 
     vocabulary = SaeVocabulary.load(args.path)
-    if args.leg is not None or args.out is not None:
-        raise InvalidInput(f"{args.path} is a vocabulary: --leg and --out need a collection with documents")
     if args.term is not None:
         return _term(args, vocabulary)
     if args.terms or args.find is not None:

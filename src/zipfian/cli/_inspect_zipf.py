@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zipfian.cli._collection import opened, trusted
+from zipfian.cli._collection import folder_of, opened, place, trusted
 from zipfian.cli._output import note, print_json, table
 from zipfian.errors import InvalidInput
 from zipfian.limits import MAX_TEXT_CHARS
@@ -23,7 +23,8 @@ def run_collection(args: argparse.Namespace) -> int:
     from zipfian.evaluate.zipf_collection import collection_reports, leg_report
 
     queries = None if args.queries is None else read_queries(args.queries)
-    with opened(Path(args.path), **trusted(args)) as collection:
+    path = folder_of(place(args.path), "all frequencies are read from a folder; inspect the one it came from")
+    with opened(path, **trusted(args)) as collection:
         if args.leg is not None:
             found = [leg_report(collection, args.leg, queries)]
         else:

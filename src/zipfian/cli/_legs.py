@@ -6,8 +6,8 @@ import importlib.util
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zipfian.cli._read import Survey
 from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.ingest.source import Survey
 
 NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image", "aligned", "translated")
 """Legs that a name alone means; also written in `collection.legs`, which must not be loaded for `--help`."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._output import BOLD, DIM, paint, printable, width
-from zipfian.cli._read_types import IMAGE_FIELD
-from zipfian.cli._snippet import Match, matches_of, snippet
+from zipfian.cli._passage import passage
+from zipfian.explain.spans import spans_of
+from zipfian.ingest.items import IMAGE_FIELD
 from zipfian.types import Explanation
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = N
         print(INDENT + printable(picture))
     text = hit.text or ""
     if text.strip():
-        matches: Sequence[Match] = () if tree is None else matches_of(tree)
-        print(INDENT + snippet(text, matches, (width() - 20) * (1 if tree is None else 2)))
+        spans, worth = ([], {}) if tree is None else spans_of(tree)
+        print(INDENT + passage(text, spans, worth, (width() - 20) * (1 if tree is None else 2)))
     if tree is not None:
         why = why_line(tree, len(hit.legs) > 1, visual)
         if why and (picture is not None or _says_more(tree)):

@@ -10,7 +10,7 @@ from zipfian.cli._output import Progress, note
 from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from zipfian.cli.train_align import Parts
+    from zipfian.train.align_fit import Parts
 
 ONLY_HEADS = ("dim", "hidden", "word_rank", "term_rank", "dropout", "hidden_dropout", "vocabulary")
 """Settings that a whole model has no use for."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zipfian.cli._output import BOLD, DIM, paint, printable
+from zipfian.cli._passage import one_line
 from zipfian.cli._show import position
-from zipfian.cli._snippet import one_line
 from zipfian.types import Explanation
 
 PLACES = 3

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
 
+from zipfian.cli._collection import WHERE, folder_of, place
 from zipfian.cli._output import Progress, human_bytes, human_seconds, plain, print_json, printable
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = "Changes nothing. The exit code is 1 when something is damaged."
-    parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    parser.add_argument("path", type=place, metavar="PATH", help=WHERE)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
@@ -27,7 +27,8 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.index.directory import FSDirectory
     from zipfian.index.snapshot import Snapshot
 
-    start, directory = time.perf_counter(), FSDirectory(args.path)
+    path = folder_of(args.path, f"its nodes check their own files; 'zipfian inspect {args.path}' says how it is")
+    start, directory = time.perf_counter(), FSDirectory(path)
     with Progress("checking, file") as progress:
         report = check(directory, lambda name, size: progress.step())
     if report.ok:

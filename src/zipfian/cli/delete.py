@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from zipfian.cli._collection import opened
+from zipfian.cli._collection import WHERE, opened, place
 from zipfian.cli._output import print_json
 from zipfian.errors import InvalidInput
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    parser.add_argument("path", type=place, metavar="PATH", help=WHERE)
     parser.add_argument("ids", nargs="+", metavar="ID", help="documents to remove, all or none of them")
     parser.add_argument("--ignore-missing", action="store_true", help="no error for ids that are not there")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")

@@ -22,8 +22,10 @@ from zipfian.cli._output import (
     printable,
     warnings_as_notes,
 )
-from zipfian.cli._read import Bad, Document, Source, source_of
+from zipfian.cli._source import source_of
 from zipfian.errors import IndexLocked, InvalidInput
+from zipfian.ingest.follow import LEAVE_OUT
+from zipfian.ingest.source import BadItem, FoundDocument, Source
 
 if TYPE_CHECKING:
     from zipfian.collection import Leg
@@ -71,7 +73,7 @@ class Summary:
     """Of this share."""
     seen: int = 0
     """Of the whole source."""
-    bad: list[Bad] = field(default_factory=list)
+    bad: list[BadItem] = field(default_factory=list)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -150,9 +152,8 @@ def _encode(args: argparse.Namespace, source: Source, legs: dict[str, Leg], writ
             for batch in _batches(_share(args, source, summary, progress), pictures):
                 items = [Item(d.id, d.text, {}, {}, {}, 0, image=d.image) for d in batch]
                 for at, problem in sorted(encoding.fill(items).items()):
-                    _on_bad(
-                        args, Bad(batch[at].where, str(problem).removeprefix(f"{batch[at].image}: ")), summary, progress
-                    )
+                    bad = BadItem(batch[at].where, str(problem).removeprefix(f"{batch[at].image}: "))
+                    _on_bad(args, bad, summary, progress)
                 summary.documents += len(batch)
                 progress.step(len(batch))
     except BaseException as error:
@@ -163,7 +164,7 @@ def _encode(args: argparse.Namespace, source: Source, legs: dict[str, Leg], writ
     return summary
 
 
-def _share(args: argparse.Namespace, source: Source, summary: Summary, progress: Progress) -> Iterator[Document]:
+def _share(args: argparse.Namespace, source: Source, summary: Summary, progress: Progress) -> Iterator[FoundDocument]:
     """The documents that fall to this share, in the order of the source."""
     from zipfian.encode.shards import share_of
 
@@ -172,14 +173,14 @@ def _share(args: argparse.Namespace, source: Source, summary: Summary, progress:
         summary.seen += 1
         if found.id is not None and share_of(found.id, n) != i:
             continue
-        if isinstance(found, Bad):
+        if isinstance(found, BadItem):
             _on_bad(args, found, summary, progress)
         elif (found.text or "").strip() or found.image is not None:
             yield found
 
 
-def _batches(documents: Iterator[Document], pictures: bool) -> Iterator[list[Document]]:
-    batch: list[Document] = []
+def _batches(documents: Iterator[FoundDocument], pictures: bool) -> Iterator[list[FoundDocument]]:
+    batch: list[FoundDocument] = []
     chars = images = 0
     for document in documents:
         batch.append(document)
@@ -192,9 +193,9 @@ def _batches(documents: Iterator[Document], pictures: bool) -> Iterator[list[Doc
         yield batch
 
 
-def _on_bad(args: argparse.Namespace, bad: Bad, summary: Summary, progress: Progress) -> None:
-    if args.on_bad == "fail":
-        raise InvalidInput(f"{bad.where}: {bad.problem}; leave such documents out with --on-bad skip")
+def _on_bad(args: argparse.Namespace, bad: BadItem, summary: Summary, progress: Progress) -> None:
+    if args.on_bad != "skip":
+        raise InvalidInput(f"{bad.where}: {bad.problem}; {LEAVE_OUT}")
     progress.clear()
     note(printable(f"skipped {bad.where}: {bad.problem}"))
     summary.bad.append(bad)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli._arguments import positive
+from zipfian.cli._arguments import positive, refuse
 from zipfian.cli._output import DIM, Progress, note, paint, print_json, printable, table
+from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zipfian.evaluate.compare import Options
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     images = kinds.add_parser("images", help="pictures: gallery/CLASS/*, query/CLASS/*, or instance ground truth")
     images.add_argument("folder", type=Path, metavar="DIR")
     images.add_argument("--ground-truth", type=Path, metavar="JSON", help="ROxford5k / RParis6k, converted to JSON")
-    images.add_argument("--level", choices=("easy", "medium", "hard"), default="medium", help="of the ground truth")
+    images.add_argument("--level", choices=("easy", "medium", "hard"), help="of the ground truth (medium)")
     images.add_argument("--holidays", action="store_true", help="DIR holds the INRIA Holidays pictures")
     images.add_argument("--distractors", type=Path, metavar="DIR", help="pictures that are relevant to nothing")
     _common(images, IMAGE_METHODS)
@@ -47,8 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "leave one caption out, repeated (fair-loo)",
     )  # fmt: skip
     captions.add_argument("--no-gallery-captions", action="store_true", help="val-only without the giveaway caption")
-    captions.add_argument("--runs", type=positive, default=5, metavar="N", help="of fair-loo (5)")
-    captions.add_argument("--seed", type=int, default=42, help="of fair-loo's folds (42)")
+    captions.add_argument("--runs", type=positive, metavar="N", help="of fair-loo (5)")
+    captions.add_argument("--seed", type=int, help="of fair-loo's folds (42)")
     _common(captions, None)
 
 
@@ -93,14 +94,15 @@ def _encoder(name: str) -> Any:
 
 
 def _images(args: argparse.Namespace) -> int:
-    from zipfian.errors import InvalidInput
     from zipfian.evaluate.compare import compare
     from zipfian.evaluate.datasets import load_class_folders, load_holidays, load_revisited
 
     if args.ground_truth is not None and args.holidays:
         raise InvalidInput("give either --ground-truth or --holidays, not both")
+    if args.ground_truth is None:
+        refuse(args, ["level"], "is of instance ground truth: give it with --ground-truth JSON")
     if args.ground_truth is not None:
-        dataset = load_revisited(args.ground_truth, args.folder, args.level, args.distractors)
+        dataset = load_revisited(args.ground_truth, args.folder, args.level or "medium", args.distractors)
     elif args.holidays:
         dataset = load_holidays(args.folder, args.distractors)
     else:
@@ -109,15 +111,26 @@ def _images(args: argparse.Namespace) -> int:
 
 
 def _captions(args: argparse.Namespace) -> int:
-    from zipfian.evaluate.compare import compare_captions, compare_loo
+    from zipfian.evaluate.compare import LOO_MEASURES, compare_captions, compare_loo
     from zipfian.evaluate.datasets import load_captions
     from zipfian.evaluate.protocols import karpathy, val_only
+    from zipfian.evaluate.protocols.fair_loo import MIN_RUNS, SEED
 
+    loo = args.protocol == "fair-loo"
+    if not loo:
+        refuse(args, ["runs", "seed"], "is of the repetitions of --protocol fair-loo")
+    if args.protocol != "val-only":
+        refuse(args, ["no_gallery_captions"], "is a variant of --protocol val-only")
+    if loo:
+        refuse(args, ["measures"], f"is for other protocols: fair-loo reports {' and '.join(LOO_MEASURES)}")
+        if args.half != "all":
+            raise InvalidInput("--half chooses among queries, and --protocol fair-loo asks with all of them")
     captions = load_captions(args.file, args.images, args.split)
-    if args.protocol == "fair-loo":
+    if loo:
         names = _methods(args, LOO_METHODS)
-        summaries = compare_loo(captions, names, args.runs, args.seed, args.baseline, _options(args))
-        return _show_loo(args, captions.name, summaries)
+        runs, seed = MIN_RUNS if args.runs is None else args.runs, SEED if args.seed is None else args.seed
+        summaries = compare_loo(captions, names, runs, seed, args.baseline, _options(args))
+        return _show_loo(args, captions.name, summaries, runs, seed)
     task = karpathy(captions)
     if args.protocol == "val-only":
         task = val_only(captions, gallery_texts=not args.no_gallery_captions)
@@ -144,17 +157,17 @@ def _show(args: argparse.Namespace, report: Report) -> int:
     return 0
 
 
-def _show_loo(args: argparse.Namespace, name: str, summaries: dict[str, Any]) -> int:
+def _show_loo(args: argparse.Namespace, name: str, summaries: dict[str, Any], runs: int, seed: int) -> int:
     from zipfian.evaluate.loo_report import as_json, rows, write
 
     if args.out is not None:
-        write(args.out, name, summaries, args.runs, args.seed)
+        write(args.out, name, summaries, runs, seed)
     if args.json:
-        print_json(as_json(name, summaries, args.runs, args.seed))
+        print_json(as_json(name, summaries, runs, seed))
         return 0
     header, body = rows(summaries)
     print(table(header, body, right=range(1, len(header))))
-    note(paint(f"mean and deviation over {args.runs} runs; paired t-test over the runs", DIM))
+    note(paint(f"mean and deviation over {runs} runs; paired t-test over the runs", DIM))
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from zipfian.cli import _show_patches
-from zipfian.cli._collection import opened, trusted
+from zipfian.cli._collection import WHERE, opened, place, trusted
 from zipfian.cli._output import note, print_json
 from zipfian.cli._show import visual_tree
 from zipfian.cli._tree import tree_lines
@@ -17,7 +17,7 @@ from zipfian.errors import InvalidInput
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = "With --image, QUERY may be left out: zipfian explain PATH ID --image FILE."
-    parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    parser.add_argument("path", type=place, metavar="PATH", help=WHERE)
     parser.add_argument("query", nargs="?", metavar="QUERY", help="the query that the score is for")
     parser.add_argument("id", metavar="ID", help="the document")
     add_question(parser)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian.cli._arguments import positive
+from zipfian.cli._collection import WHERE, folder_of, place
 from zipfian.cli._output import Progress, note, print_json, printable
 from zipfian.cli._terminal import escaped
 
@@ -29,14 +30,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     surrogate = kinds.add_parser("surrogate", help="one document per line: its id, a tab, codewords repeated tf times")
-    surrogate.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    surrogate.add_argument("path", type=place, metavar="PATH", help=WHERE)
     surrogate.add_argument("--leg", metavar="NAME", help="which leg; needed where there are several")
     surrogate.add_argument("--out", type=Path, metavar="FILE", help="write to this file instead of standard output")
     surrogate.add_argument("--scale", type=float, metavar="S", help="repetitions of a weight of 1")
     surrogate.add_argument("--prefix", default="t", metavar="P", help="what stands before a term's number (default: t)")
     surrogate.add_argument("--no-ids", action="store_true", help="codewords only")
     opensearch = kinds.add_parser("opensearch", help="mapping, bulk requests and query templates to load yourself")
-    opensearch.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    opensearch.add_argument("path", type=place, metavar="PATH", help=WHERE)
     opensearch.add_argument("--out", type=Path, metavar="FOLDER", required=True, help="a new folder")
     opensearch.add_argument("--name", default="zipfian", metavar="INDEX", help="name of the index in the instructions")
     opensearch.add_argument("--server", default="2.19.1", metavar="VERSION", help="OpenSearch version it is for")
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.index.directory import FSDirectory
     from zipfian.index.snapshot import Snapshot
 
-    directory = FSDirectory(args.path)
+    directory = FSDirectory(folder_of(args.path, "export the folder that it was copied from"))
     with Snapshot.open(directory) as snapshot:
         settings = Settings.from_json(snapshot.settings, str(args.path)).finding(finder(directory))
         return (

@@ -9,16 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _legs, _shards
-from zipfian.cli._arguments import add_reading, positive
-from zipfian.cli._collection import add_trust, collection_class, opened, trusted
+from zipfian.cli._arguments import add_reading, positive, refuse
+from zipfian.cli._collection import add_trust, collection_class, folder_of, how_to_add, opened, place, trusted
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
-from zipfian.cli._read import Bad, Source, Survey, source_of
-from zipfian.cli._read_types import PICTURE_SUFFIXES, TEXT_SUFFIXES
-from zipfian.cli._sync import Policy, Sync
+from zipfian.cli._source import source_of
 from zipfian.errors import IndexNotFound, InvalidInput
+from zipfian.ingest.follow import COMMIT_EVERY, Sync
+from zipfian.ingest.source import BadItem, Source, Survey
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection, Leg
+
+
+ABOUT_SOURCE = (
+    "prefix", "id_field", "text_field", "image_field", "follow_links", "on_bad", "take_over", "keep_missing",
+    "commit_every",
+)  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--take-over", action="store_true", help="replace documents of the same id from other sources")
     parser.add_argument("--keep-missing", action="store_true", help="keep documents that the source no longer has")
     parser.add_argument(
-        "--commit-every", type=positive, default=10_000, metavar="N", help="commit after N changed documents (10000)"
+        "--commit-every",
+        type=positive,
+        metavar="N",
+        help=f"commit after N changed documents ({COMMIT_EVERY})",
     )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
@@ -60,10 +69,12 @@ def run(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     if args.source is None and not args.add_leg:
         raise InvalidInput("nothing to do: name a SOURCE to index, or a leg to add with --add-leg")
-    if args.encoded and args.source is None:
-        raise InvalidInput("--encoded goes with a SOURCE: a leg that is added takes what the encode cache has")
-    if args.add_leg and not isinstance(args.into, Path):
-        raise InvalidInput(f"{args.into}: a cluster takes no new legs; create another index with them and fill it")
+    if args.source is None:
+        refuse(args, ["encoded"], "goes with a SOURCE: a leg that is added takes what the encode cache has")
+        refuse(args, ["legs"], "goes with a SOURCE that makes a new collection: --add-leg names what is added")
+        refuse(args, ABOUT_SOURCE, "says how a SOURCE is indexed: name one, or leave it out with --add-leg alone")
+    if args.add_leg:
+        folder_of(args.into, "it takes no new legs; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
     if args.add_leg:
         names = [name for given in args.add_leg for name in _legs.parse(given)]
@@ -89,7 +100,7 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
     source = source_of(args)
     survey = source.survey()
     if survey.items == 0:
-        raise InvalidInput(_nothing(args.source, survey))
+        raise source.nothing(survey.others)
     shards = _shards.Encoded(args.encoded) if args.encoded else None
     with closing(_open_or_create(args, survey, shards)) as collection:
         legs = collection.legs
@@ -99,20 +110,19 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
             _announce(source, survey, legs, is_new)
         else:
             shards.check(legs)
-        policy = Policy(
-            source=str(args.source.resolve()),
-            prefix=args.prefix,
-            skip_bad=args.on_bad == "skip",
-            take_over=args.take_over,
-            remove=not args.keep_missing,
-            commit_every=args.commit_every,
-            encodes_text=any(leg.model is not None and leg.source == "text" for leg in legs.values()),
-            pictures=any(leg.source == "image" for leg in legs.values()),
-        )
         with Progress("indexing", survey.items) as progress, warnings_as_notes():
-            sync = Sync(collection, policy, on_bad=lambda bad: _report(bad, progress))
+
+            def report(bad: BadItem) -> None:
+                progress.clear()
+                note(printable(f"skipped {bad.where}: {bad.problem}"))
+
+            sync = Sync(
+                collection, source, on_bad=report if args.on_bad == "skip" else "fail", prefix=args.prefix,
+                take_over=args.take_over, keep_missing=args.keep_missing,
+                commit_every=args.commit_every or COMMIT_EVERY,
+            )  # fmt: skip
             try:
-                summary = sync.run(source.read(), progress.step)
+                summary = sync.run(progress.reach)
             except KeyboardInterrupt:
                 progress.clear()
                 note(_interrupted(args, sync, len(collection)))
@@ -123,10 +133,10 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
         if summary.uncaptioned:
             note(
                 f"{summary.uncaptioned:,} pictures have no caption and no leg of the collection looks at pictures; "
-                f"zipfian index --into {args.into} --add-leg visual, then run this again"
+                f"{how_to_add(args.into, 'visual')}, then run this again"
             )
     return {
-        "source": policy.source,
+        "source": sync.name,
         "legs": list(legs),
         **plain(summary),
         "bad": plain(summary.bad),
@@ -135,11 +145,6 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
         "summary": str(summary),
         "is_new": is_new,
     }
-
-
-def place(text: str) -> Path | str:
-    """A folder, or an address: a path would join its slashes."""
-    return text if "://" in text else Path(text)
 
 
 def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.Encoded | None) -> Collection:
@@ -170,8 +175,7 @@ def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.En
         has = ", ".join(collection.legs)
         collection.close()
         raise InvalidInput(
-            f"{args.into} has the legs {has} already; leave --legs out, or add one: "
-            f"zipfian index --into {args.into} --add-leg NAME"
+            f"{args.into} has the legs {has} already; leave --legs out, or add one: {how_to_add(args.into, 'NAME')}"
         )
     return collection
 
@@ -197,9 +201,9 @@ def _some_pictures(source: Source) -> list[str]:
         return [str(p) for p in source.found.pictures[::step]]
     out: list[str] = []
     for item in source.read():
-        if not isinstance(item, Bad) and item.image is not None:
+        if not isinstance(item, BadItem) and item.image is not None:
             out.append(item.image)
-        if len(out) >= _encoding.PROBE_PICTURES or isinstance(item, Bad) or item.image is None:
+        if len(out) >= _encoding.PROBE_PICTURES or isinstance(item, BadItem) or item.image is None:
             break
     return out
 
@@ -224,20 +228,6 @@ def add_legs(path: Path, names: list[str], options: dict[str, Any]) -> list[str]
                 note(f"interrupted: {path} is as it was, without {name}; what was encoded is kept for the next try")
                 raise
     return names
-
-
-def _report(bad: Bad, progress: Progress) -> None:
-    """Names what is bad as soon as it is met."""
-    progress.clear()
-    note(printable(f"skipped {bad.where}: {bad.problem}"))
-
-
-def _nothing(source: Path, survey: Survey) -> str:
-    read = " ".join(sorted(TEXT_SUFFIXES)), " ".join(sorted(PICTURE_SUFFIXES))
-    held = f" It holds {survey.others}." if survey.others else ""
-    if not source.is_dir():
-        return f"{source}: no record in it"
-    return f"{source}: no text ({read[0]}) and no picture ({read[1]}) in it that could be indexed.{held}"
 
 
 def _interrupted(args: argparse.Namespace, sync: Sync, total: int) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from zipfian.cli._collection import add_trust, opened, trusted
+from zipfian.cli._collection import add_trust, opened, place, trusted
+from zipfian.cli._inspect_options import check_options
 from zipfian.cli._output import BOLD, human_bytes, paint, plain, print_json, printable, table
 from zipfian.errors import InvalidInput
 
@@ -55,13 +56,15 @@ def run(args: argparse.Namespace) -> int:
     """Do it."""
     if args.limit is not None and args.limit < 0:
         raise InvalidInput(f"--limit must be 0 or more, not {args.limit}")
+    is_vocabulary = args.path is not None and _is_vocabulary(args.path)
+    check_options(args, is_vocabulary)
     if args.text is not None or args.image is not None:
         from zipfian.cli import _inspect_item
 
         return _inspect_item.run(args)
     if args.path is None:
         raise InvalidInput("say what to inspect: a collection, a vocabulary, --text TEXT or --image FILE")
-    if _is_vocabulary(args.path):
+    if is_vocabulary:
         from zipfian.cli import _inspect_vocabulary
 
         return _inspect_vocabulary.run(args)
@@ -73,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         from zipfian.cli import _inspect_leg
 
         return _inspect_leg.run(args)
-    with opened(Path(args.path), **trusted(args)) as collection:
+    with opened(place(args.path), **trusted(args)) as collection:
         stats = plain(collection.stats())
     if args.json:
         print_json(stats)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from zipfian.cli._arguments import positive
+from zipfian.cli._collection import WHERE, folder_of, place
 from zipfian.cli._output import print_json
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = "'zipfian check PATH' says what is damaged; the error on opening names a generation that is sound."
-    parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    parser.add_argument("path", type=place, metavar="PATH", help=WHERE)
     parser.add_argument("generation", type=positive, metavar="GENERATION", help="the commit to go back to")
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")
 
@@ -22,7 +22,8 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.index.directory import FSDirectory
     from zipfian.index.restore import restore
 
-    aside = restore(FSDirectory(args.path), args.generation)
+    path = folder_of(args.path, "it keeps no older commits; its snapshots are restored with the cluster's own tools")
+    aside = restore(FSDirectory(path), args.generation)
     if args.json:
         print_json({"generation": args.generation, "set_aside": aside})
     elif aside:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _legs
 from zipfian.cli._arguments import json_object, positive
-from zipfian.cli._collection import add_trust, opened, trusted
+from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened, place, trusted
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json
 from zipfian.cli._show import picture_of, print_hit, visual_tree
-from zipfian.cli._snippet import matches_of
 from zipfian.encode.regular import look
 from zipfian.errors import InvalidInput
+from zipfian.explain.spans import spans_of
 from zipfian.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = "A query is a text, a picture (--image), or both."
-    parser.add_argument("path", type=Path, metavar="PATH", help="the collection")
+    parser.add_argument("path", type=place, metavar="PATH", help=WHERE)
     parser.add_argument("query", nargs="?", metavar="QUERY", help="what to look for")
     add_question(parser)
     parser.add_argument("-k", type=positive, default=10, metavar="N", help="how many hits (10)")
@@ -91,6 +91,8 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
     options = {name: value for name, value in given.items() if value is not None}
     if args.query is None and args.image is None:
         raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
+    if args.query is None and args.query_mode is not None:
+        raise InvalidInput("--query says how a text becomes latent terms: give a QUERY, or leave it out")
     if args.image is not None:
         look(args.image, MAX_IMAGE_BYTES)
         options["image"] = os.path.abspath(args.image)
@@ -101,12 +103,12 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
     if args.image is not None and "image" not in taken:
         raise InvalidInput(
             f"no leg of {args.path} looks at pictures (it has: {', '.join(legs)}); for a collection of pictures: "
-            f"zipfian index --into {args.path} --add-leg visual"
+            f"{how_to_add(args.path, 'visual')}"
         )
     if args.image is None and "text" not in taken:
         raise InvalidInput(
             f"no leg of {args.path} takes a text (it has: {', '.join(legs)}). Search with a picture (--image FILE), or "
-            f"let texts find pictures: zipfian index --into {args.path} --add-leg aligned"
+            f"let texts find pictures: {how_to_add(args.path, 'aligned')}"
         )
     wanted = {"text"} if args.image is None else {"image"} if args.query is None else {"text", "image"}
     fitting = [leg for name, leg in legs.items() if leg.asks_for in wanted and args.leg in (None, name)]
@@ -115,10 +117,9 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
     return options
 
 
-def _no_leg(path: Path, name: str, has: list[str]) -> str:
+def _no_leg(path: Place, name: str, has: list[str]) -> str:
     if name in _legs.NAMES:
-        how = f"zipfian index --into {path} --add-leg {name}"
-        return f"{path} has no leg {name!r} (it has: {', '.join(has)}); add it: {how}"
+        return f"{path} has no leg {name!r} (it has: {', '.join(has)}); add it: {how_to_add(path, name)}"
     return f"there is no leg {name!r}; {path} has: {', '.join(has)}"
 
 
@@ -138,7 +139,7 @@ def as_json(query: str | None, results: Results, highlight: bool, image: Path | 
         }
         if highlight:
             tree = results.explain(hit)
-            shown["highlights"] = [(match.start, match.end) for match in matches_of(tree)]
+            shown["highlights"] = [(span.start, span.end) for span in spans_of(tree)[0]]
             shown["explanation"] = tree
         hits.append(shown)
     out: dict[str, Any] = plain(

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
-import shutil
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import train_align, train_import
 from zipfian.cli._arguments import positive
 from zipfian.cli._output import Progress, human_bytes, human_seconds, note, print_json, printable, table
-from zipfian.cli._train_data import Data, Survey
-from zipfian.errors import IndexExists, InvalidInput
+from zipfian.errors import InvalidInput
+from zipfian.train.fit import FittedSae, Plan, Watcher, check_folder, fit_sae
 
 if TYPE_CHECKING:
-    from zipfian.train.activations import Activations
-    from zipfian.train.sae import TrainResult
+    from zipfian.train.sae import Progress as Step
     from zipfian.train.settings import SaeSettings
 
 PRESETS = ("bm25-v", "latent-terms")
-CHECKPOINT = "checkpoint.safetensors"
-RUN = "run.json"
-SHARDS = "activations"
 SHOWN_PROBLEMS = 5
 
 
@@ -82,46 +75,21 @@ def run(args: argparse.Namespace) -> int:
         return train_align.run(args)
     if args.what == "import-sae":
         return train_import.run(args)
-    _check_folder(args.out, args.resume)
+    check_folder(args.out, args.resume)
     from zipfian.encode.hub._torch import checked_device
-    from zipfian.train import sae  # asks for torch before anything slow begins
+    from zipfian.train import sae  # noqa: F401  asks for torch before anything slow begins
 
-    device = checked_device(args.device)
-    encoder = _encoder(args, device)
-    settings = _settings(args, encoder.dim)
-    problems = _Problems()
-    data = Data(args.data, encoder.kind, args.lines, args.text_field)
-    survey = data.survey(problems.first)
-    activations = _activations(args, encoder, settings, data, survey, problems)
-    held_out = activations.held_out
-    with Progress("training", total=0) as bar:
-        result = sae.train_sae(
-            activations.source,
-            settings,
-            device=device,
-            progress=_shown(bar),
-            report_every=20,
-            held_out=held_out,
-            checkpoint=args.out / CHECKPOINT,
-        )
-    _write(args, encoder, survey, result)
-    if not args.keep:
-        (args.out / CHECKPOINT).unlink(missing_ok=True)
-        (args.out / RUN).unlink(missing_ok=True)
-        shutil.rmtree(args.out / SHARDS, ignore_errors=True)
-    _report(args, result, activations, problems)
+    encoder = _encoder(args, checked_device(args.device))
+    with Progress("encoding") as bar:
+        watch = _Shown(bar)
+        fitted = fit_sae(
+            args.data, args.out, encoder=encoder, settings=_settings(args, encoder.dim), preset=args.preset,
+            lines=args.lines, text_field=args.text_field, limit=args.limit, name=args.name, stored=args.stored,
+            keep_decoder=args.keep_decoder, device=args.device, memory=int(args.memory * 2**30), resume=args.resume,
+            keep=args.keep, watch=watch,
+        )  # fmt: skip
+    _report(args, fitted)
     return 0
-
-
-def _check_folder(out: Path, resume: bool) -> None:
-    if (out / "sae.json").exists():
-        raise IndexExists(f"{out} holds a finished vocabulary: choose another --out, or delete it")
-    if out.exists() and not out.is_dir():
-        raise IndexExists(f"{out} is a file: choose another --out")
-    if (out / RUN).exists() and not resume:
-        raise IndexExists(f"{out} holds a training that did not finish: add --resume to go on, or delete the folder")
-    if resume and not (out / RUN).exists():
-        raise InvalidInput(f"{out} holds no training to resume: leave --resume out")
 
 
 def _encoder(args: argparse.Namespace, device: str) -> Any:
@@ -148,133 +116,48 @@ def _settings(args: argparse.Namespace, dim: int) -> SaeSettings:
     return SaeSettings.preset(args.preset, dim, **changes) if args.preset else SaeSettings(**changes)
 
 
-def _activations(
-    args: argparse.Namespace, encoder: Any, settings: SaeSettings, data: Data, survey: Survey, problems: _Problems
-) -> Activations:
-    from zipfian.train import activations
+class _Shown(Watcher):
+    """What happens, on standard error: the first few problems, and how far it is."""
 
-    tokens = activations.estimate_tokens(encoder, survey.sample, survey.items)
-    wanted = tokens if args.limit is None else min(tokens, args.limit)
-    if 2 * wanted < _needed(settings):
-        raise InvalidInput(
-            f"{args.data} has about {wanted:,} tokens; {settings.width:,} terms need at least "
-            f"{_needed(settings):,}: give more data or a smaller --width"
-        )
-    size = wanted * encoder.dim * activations.BYTES
-    identity = {
-        "encoder": encoder.fingerprint, "data": survey.sha256, "limit": args.limit, "settings": settings.to_json(),
-        "store": "memory" if size <= args.memory * 2**30 else "disk",
-    }  # fmt: skip
-    store = _same_run(args, identity)
-    folder = args.out / SHARDS if store == "disk" else None
-    note(
-        f"{survey.items:,} {encoder.kind}s, about {wanted:,} tokens of {encoder.dim} numbers; their vectors take "
-        f"{human_bytes(size)} {'in memory' if folder is None else 'on disk'}"
-    )
-    if folder is not None:
-        activations.check_room(folder, wanted, encoder.dim)
-    key = json.dumps({name: identity[name] for name in ("encoder", "data", "limit")})
-    with Progress("encoding", total=survey.items) as bar:
-        return activations.gather(
-            encoder,
-            data.items(problems.again),
-            folder=folder,
-            identity=key,
-            limit=args.limit,
-            skipped=problems.first,
-            progress=lambda done, _: bar.step(done - bar.done),
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._problems = 0
+
+    def planned(self, plan: Plan) -> None:
+        self._bar.total = plan.items
+        note(
+            f"{plan.items:,} {plan.kind}s, about {plan.tokens:,} tokens of {plan.dim} numbers; their vectors take "
+            f"{human_bytes(plan.nbytes)} {'on disk' if plan.on_disk else 'in memory'}"
         )
 
+    def encoded(self, items: int) -> None:
+        self._bar.reach(items)
 
-def _needed(settings: SaeSettings) -> int:
-    """Tokens that the training asks for at least."""
-    return max(4 * settings.width, settings.batch)
-
-
-def _same_run(args: argparse.Namespace, identity: dict[str, Any]) -> str:
-    """Remember what is being done, or check that a resumed run is the same; gives where the activations are kept."""
-    path = args.out / RUN
-    if args.resume:
-        try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InvalidInput(f"{path} is damaged: delete the folder and start again") from error
-        wanted = json.loads(json.dumps({**identity, "store": before.get("store")}))
-        other = [name for name in wanted if wanted[name] != before.get(name)]
-        if other:
-            raise InvalidInput(
-                f"{args.out}: the training that was interrupted had other {', '.join(other)}; give the same"
-            )
-        return str(before["store"])
-    args.out.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(identity), encoding="utf-8")
-    return str(identity["store"])
-
-
-def _write(args: argparse.Namespace, encoder: Any, survey: Survey, result: TrainResult) -> None:
-    from zipfian.encode.registry import register
-    from zipfian.train.export import save_vocabulary
-    from zipfian.vocabulary.presets import PRESETS as USES
-
-    spec = register(encoder)
-    name = args.name or args.out.resolve().name
-    info = {
-        "name": name,
-        "data": args.data.name,
-        "data_sha256": survey.sha256,
-        "encoder": {
-            "name": spec.fingerprint.partition(":")[0],
-            "kind": encoder.kind,
-            "dim": encoder.dim,
-            "fingerprint": spec.fingerprint,
-            "made_by": spec.name,
-            "settings": json.loads(spec.settings),
-        },
-    }
-    save_vocabulary(result, args.out, info=info, stored=args.stored, keep_decoder=args.keep_decoder)
-    if args.preset:
-        path = args.out / "sae.json"
-        settings = json.loads(path.read_text(encoding="utf-8"))
-        settings["defaults"] = {**asdict(USES[args.preset]), "k": result.settings.k}
-        path.write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-
-
-def _shown(bar: Progress) -> Any:
-    def step(progress: Any) -> None:
-        bar.total = progress.steps
-        bar.label = (
+    def trained(self, progress: Step) -> None:
+        self._bar.total = progress.steps
+        self._bar.label = (
             f"training, error {progress.error:.4f}, FVU {progress.fvu:.3f}, L0 {progress.l0:.1f}, "
             f"dead {progress.dead:.1%}, step"
         )
-        bar.step(progress.step - bar.done)
+        self._bar.reach(progress.step)
 
-    return step
-
-
-class _Problems:
-    """What could not be used: counted once, the first few shown."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def first(self, where: str, problem: str) -> None:
-        self.count += 1
-        if self.count <= SHOWN_PROBLEMS:
+    def skipped(self, where: str, problem: str) -> None:
+        self._problems += 1
+        if self._problems <= SHOWN_PROBLEMS:
+            self._bar.clear()
             note(f"left out {printable(where)}: {printable(problem)}")
 
-    def again(self, where: str, problem: str) -> None:
-        """The second reading finds the same ones."""
 
-
-def _report(args: argparse.Namespace, result: TrainResult, activations: Activations, problems: _Problems) -> None:
+def _report(args: argparse.Namespace, fitted: FittedSae) -> None:
+    result = fitted.result
     metrics = result.metrics
     last = metrics.get("held_out") or metrics["train"]
     outcome = {
         "out": str(args.out),
         "terms": result.settings.width,
-        "items": activations.items,
-        "left_out": problems.count,
-        "tokens": activations.rows,
+        "items": fitted.items,
+        "left_out": fitted.left_out,
+        "tokens": fitted.tokens,
         "metrics": metrics,
         "settings": result.settings.to_json(),
     }
@@ -282,8 +165,8 @@ def _report(args: argparse.Namespace, result: TrainResult, activations: Activati
         print_json(outcome)
         return
     rows = [
-        ("tokens", f"{activations.rows:,} of {activations.items:,} items"),
-        ("left out", f"{problems.count:,} items"),
+        ("tokens", f"{fitted.tokens:,} of {fitted.items:,} items"),
+        ("left out", f"{fitted.left_out:,} items"),
         ("steps", f"{metrics['steps']:,} in {human_seconds(metrics['seconds'])}"),
         ("error", f"{last['error']:.4f}"),
         ("variance unexplained", f"{last['fvu']:.4f}{' (held out)' if 'held_out' in metrics else ''}"),

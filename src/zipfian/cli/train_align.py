@@ -5,29 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._arguments import positive
 from zipfian.cli._output import Progress, note, print_json, printable, table
-from zipfian.errors import IndexExists, InvalidInput
+from zipfian.errors import InvalidInput
+from zipfian.train.align_fit import CHOSEN, AlignWatcher, Parts, check_folder, fit_alignment
 
 if TYPE_CHECKING:
-    from zipfian.train.align import AlignResult
-    from zipfian.train.align_data import Captions, Encoders, Split, Words
     from zipfian.train.align_settings import AlignSettings
     from zipfian.train.passes import Epoch
-    from zipfian.train.translate import Table
 
-FINISHED = "align.json"
 SHOWN_PROBLEMS = 5
-CHOSEN = {
-    "dim": 128, "hidden": 256, "word_rank": 192, "batch": 512, "epochs": 20, "patience": 10, "lr": 2e-3,
-    "dropout": 0.55, "hidden_dropout": 0.5,
-}  # fmt: skip
-"""Chosen on Flickr8k's dev split: small heads, much dropout."""
-
 NUMBERS: dict[str, tuple[type, str]] = {
     "dim": (int, "width of the common space, of each member (128)"),
     "hidden": (int, "width of the hidden layer (256)"),
@@ -43,23 +34,6 @@ NUMBERS: dict[str, tuple[type, str]] = {
     "temperature": (float, "where the learnt temperature starts (0.07)"),
     "seed": (int, "of all randomness (0)"),
 }
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The captioned pictures of each split."""
-
-    train: Captions
-    dev: Captions
-    test: Captions | None
-
-    def sizes(self) -> dict[str, dict[str, int]]:
-        given = {"train": self.train, "dev": self.dev, "test": self.test}
-        return {
-            name: {"pictures": len(part), "captions": sum(len(texts) for _, texts in part)}
-            for name, part in given.items()
-            if part is not None
-        }
 
 
 def configure(kinds: Any) -> None:
@@ -104,7 +78,7 @@ def configure(kinds: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, encode, train, measure, write."""
-    _check_folder(args.out)
+    check_folder(args.out)
     from zipfian.encode.hub._torch import checked_device
     from zipfian.train import align  # noqa: F401  asks for torch before anything slow begins
 
@@ -114,58 +88,26 @@ def run(args: argparse.Namespace) -> int:
         from zipfian.cli import _train_unfrozen
 
         return _train_unfrozen.run(args, parts, device)
-    return _heads(args, parts, device)
+    return _heads(args, parts)
 
 
-def _heads(args: argparse.Namespace, parts: Parts, device: str) -> int:
-    from zipfian.train.align_data import check_memory, count_words
-    from zipfian.train.align_export import save_alignment
-    from zipfian.train.align_measure import make_table
-
+def _heads(args: argparse.Namespace, parts: Parts) -> int:
     settings = _settings(args)
-    encoders = _encoders(args, device)
-    words = count_words(parts.train, args.least)
-    terms = 0 if encoders.vocabulary is None else encoders.vocabulary.n_terms
-    if settings.term_rank and encoders.vocabulary is None:
-        raise InvalidInput("--term-rank needs visual words of the image encoder: give --vocabulary")
-    given = [part for part in (parts.train, parts.dev, parts.test) if part is not None]
-    check_memory(given, words, terms, int(args.memory * 2**30))
-    problems = Problems()
-    splits, term_idf = _encode(parts, words, encoders, bool(settings.term_rank), problems)
-    members = [_train(splits, replace(settings, seed=settings.seed + i), device, i, args.members)
-               for i in range(args.members)]  # fmt: skip
-    made, about = None, None
-    if encoders.vocabulary is not None and not args.no_table:
-        with Progress("translation table"):
-            made, strength = make_table(splits["train"], splits["dev"], encoders.vocabulary, term_idf)
-        about = {"idf": True, "strength": strength, "keep": int(made[0].shape[1])}
-    measured = {name: _measure(members, split, made, encoders) for name, split in splits.items() if name != "train"}
-    info = {
-        "name": args.name or args.out.resolve().name,
-        "data": {"captions": args.captions.name, "splits": parts.sizes()},
-        "measured": measured,
-        "table": about,
-        **_known(encoders),
-    }
-    save_alignment(
-        members, args.out, words=words.words, idf=words.idf, term_idf=term_idf if settings.term_rank else None,
-        table=made, info=info,
-    )  # fmt: skip
+    with Progress("encoding") as bar:
+        fitted = fit_alignment(
+            parts, args.out, settings=settings, text_encoder=args.text_encoder, image_encoder=args.image_encoder,
+            vocabulary=args.vocabulary, table=not args.no_table, members=args.members, least=args.least,
+            memory=int(args.memory * 2**30), name=args.name, data_name=args.captions.name, device=args.device,
+            watch=_Shown(bar),
+        )  # fmt: skip
     outcome = {
-        "out": str(args.out), "data": parts.sizes(), "left_out": problems.count, "words": len(words.words),
+        "out": str(args.out), "data": parts.sizes(), "left_out": fitted.left_out, "words": fitted.words,
         "members": [{"seed": m.settings.seed, "best": m.best.epoch, "history": [asdict(e) for e in m.history]}
-                    for m in members],
-        "measured": measured, "settings": settings.to_json(),
+                    for m in fitted.members],
+        "measured": fitted.measured, "settings": settings.to_json(),
     }  # fmt: skip
     report(args, outcome, f"ready for Leg.aligned(model={str(args.out)!r})")
     return 0
-
-
-def _check_folder(out: Path) -> None:
-    if (out / FINISHED).exists() or (out / "config.json").exists():
-        raise IndexExists(f"{out} holds a finished model: choose another --out, or delete it")
-    if out.exists() and not out.is_dir():
-        raise IndexExists(f"{out} is a file: choose another --out")
 
 
 def _read(args: argparse.Namespace) -> Parts:
@@ -197,55 +139,9 @@ def _read(args: argparse.Namespace) -> Parts:
 
 
 def _settings(args: argparse.Namespace) -> AlignSettings:
-    from zipfian.train.align_settings import AlignSettings
-
     names = [name.replace("-", "_") for name in (*NUMBERS, "precision")]
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return AlignSettings(**{**CHOSEN, **given})
-
-
-def _encoders(args: argparse.Namespace, device: str) -> Encoders:
-    from zipfian.encode import ImageEncoder, TextEncoder
-    from zipfian.encode.cache import EncodingCache
-    from zipfian.train.align_data import Encoders
-    from zipfian.vocabulary.sae import SaeVocabulary
-
-    def hub(name: str, kind: str) -> Any:
-        from zipfian.encode import hub
-
-        return hub.load(name, kind=kind, device=device)  # type: ignore[arg-type]
-
-    text = TextEncoder() if args.text_encoder == "text" else hub(args.text_encoder, "text")
-    image = ImageEncoder() if args.image_encoder == "image" else hub(args.image_encoder, "image")
-    chosen = args.vocabulary or ("image-11k" if args.image_encoder == "image" else None)
-    vocabulary = None if chosen is None else SaeVocabulary.load(chosen)
-    if vocabulary is not None:
-        vocabulary.check_encoder(image)
-    return Encoders(text, image, vocabulary, EncodingCache())
-
-
-def _encode(
-    parts: Parts, words: Words, encoders: Encoders, use_terms: bool, problems: Problems
-) -> tuple[dict[str, Split], Any]:
-    from zipfian.train.align_data import encode_split
-
-    splits: dict[str, Split] = {}
-    term_idf = None
-    for name, part in (("train", parts.train), ("dev", parts.dev), ("test", parts.test)):
-        if part is None:
-            continue
-        with Progress(f"encoding {name}", total=len(part)) as bar:
-            splits[name], term_idf = encode_split(
-                part, words, encoders, use_terms=use_terms, term_idf=term_idf, progress=bar.reach, skipped=problems,
-            )  # fmt: skip
-    return splits, term_idf
-
-
-def _train(splits: dict[str, Split], settings: AlignSettings, device: str, number: int, members: int) -> AlignResult:
-    from zipfian.train.align import train_heads
-
-    note(f"member {number + 1} of {members}: {HEADER}")
-    return train_heads(splits["train"].features, splits["dev"].features, settings, device=device, progress=show_epoch)
+    return replace(CHOSEN, **given)
 
 
 HEADER = "epoch, loss, temperature, dev R@1/5/10 text to picture, picture to text"
@@ -257,44 +153,30 @@ def show_epoch(epoch: Epoch) -> None:
     note(f"{epoch.epoch + 1:>4}  {epoch.loss:.4f}  {epoch.temperature:.4f}  {ways}  ({epoch.seconds:.0f} s)")
 
 
-def _measure(members: list[AlignResult], split: Split, made: Table | None, encoders: Encoders) -> dict[str, Any]:
-    from zipfian.train.align_measure import heads_recalls, table_recalls
+class _Shown(AlignWatcher):
+    """What happens, on standard error: the first few problems, how far it is, and a line for every epoch."""
 
-    out = {"heads": heads_recalls(members, split)}
-    if made is not None and encoders.vocabulary is not None:
-        out["table"] = table_recalls(made, split, encoders.vocabulary)
-    return out
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._problems = 0
 
+    def encoding(self, split: str, pictures: int) -> None:
+        self._bar.label, self._bar.total, self._bar.done = f"encoding {split}", pictures, 0
 
-def _known(encoders: Encoders) -> dict[str, Any]:
-    """What finds encoders and visual words again."""
-    from zipfian.collection.alignment import analyser
-    from zipfian.encode.registry import register
+    def encoded(self, pictures: int) -> None:
+        self._bar.reach(pictures)
 
-    out: dict[str, Any] = {"words_fingerprint": analyser().fingerprint, "encoders": {}}
-    for kind, encoder in (("text", encoders.text), ("image", encoders.image)):
-        spec = register(encoder)
-        out["encoders"][kind] = {
-            "name": spec.fingerprint.partition(":")[0],
-            "fingerprint": spec.fingerprint,
-            "spec": spec.to_json(),
-        }
-    vocabulary = encoders.vocabulary
-    if vocabulary is not None:
-        known = vocabulary.to_json()
-        out["terms"] = {**known, "vocabulary": known["model"], "fingerprint": vocabulary.fingerprint}
-    return out
+    def member(self, number: int, members: int) -> None:
+        self._bar.clear()
+        note(f"member {number + 1} of {members}: {HEADER}")
 
+    def trained(self, epoch: Epoch) -> None:
+        show_epoch(epoch)
 
-class Problems:
-    """Pictures that could not be used: counted, the first few shown."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, where: str, problem: str) -> None:
-        self.count += 1
-        if self.count <= SHOWN_PROBLEMS:
+    def skipped(self, where: str, problem: str) -> None:
+        self._problems += 1
+        if self._problems <= SHOWN_PROBLEMS:
+            self._bar.clear()
             note(f"left out {printable(where)}: {printable(problem)}")
 
 

@@ -6,15 +6,17 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from zipfian.cli._arguments import positive
+from zipfian.cli._arguments import positive, refuse
 from zipfian.cli._output import DIM, Progress, note, paint, print_json, table
+
+STEP = 0.05
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="a BEIR folder, or gallery/CLASS/* and query/CLASS/*")
     parser.add_argument("--legs", default="words", metavar="A[,B]", help="one leg: its scoring; several: their weights")
-    parser.add_argument("--split", default="test", help="the qrels of a BEIR folder (test)")
+    parser.add_argument("--split", help="the qrels of a BEIR folder (test)")
     parser.add_argument("--measure", default=None, help="what to make best (ndcg@10; pictures: r@1)")
     parser.add_argument("--folds", type=positive, default=5, metavar="N", help="parts of the queries (5)")
     parser.add_argument("--seed", type=int, default=42, help="of the folds (42)")
@@ -22,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k1", type=_numbers, metavar="A,B", help="values to try")
     parser.add_argument("--b", type=_numbers, metavar="A,B", help="values to try")
     parser.add_argument("--phi", metavar="A,B", help="values to try: identity, sqrt, power:0.7")
-    parser.add_argument("--step", type=float, default=0.05, help="of the weights (0.05)")
+    parser.add_argument("--step", type=float, help="of the weights (0.05)")
     parser.add_argument("--work", type=Path, metavar="DIR", help="keep the built collection here")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -34,10 +36,20 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.evaluate.datasets import load_beir, load_class_folders, take_half
 
     pictures = (args.folder / "gallery").is_dir()
-    dataset = load_class_folders(args.folder) if pictures else load_beir(args.folder, args.split)
     legs = list(dict.fromkeys(leg.strip() for leg in args.legs.split(",") if leg.strip()))
     if not legs:
         raise InvalidInput("name at least one leg with --legs")
+    if len(legs) > 1:
+        refuse(
+            args, ["k1", "b", "phi"], f"is of one leg's scoring; of {', '.join(legs)} the weights are tuned (--step)"
+        )
+    else:
+        refuse(
+            args, ["step"], f"is of the weights of several legs; of {legs[0]} the scoring is tuned (--k1, --b, --phi)"
+        )
+    if pictures:
+        refuse(args, ["split"], "names qrels of a BEIR folder; folders of classes have none")
+    dataset = load_class_folders(args.folder) if pictures else load_beir(args.folder, args.split or "test")
     measure = args.measure or ("r@1" if pictures else "ndcg@10")
     part = take_half(dataset, args.half)
     with built(dataset, legs, args.work) as collection:
@@ -70,8 +82,8 @@ def _tune(args: argparse.Namespace, collection: Any, part: Any, legs: list[str],
         return found, lambda scoring: scoring.to_json()
     scores = tuning.leg_scores(collection, legs, part)
     found = tuning.tune_weights(
-        scores, part.qrels, legs, measure=measure, step=args.step, folds=args.folds, seed=args.seed,
-        progress=progress.step,
+        scores, part.qrels, legs, measure=measure, step=STEP if args.step is None else args.step,
+        folds=args.folds, seed=args.seed, progress=progress.step,
     )  # fmt: skip
     return found, lambda weights: dict(zip(legs, weights, strict=True))
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from zipfian.cli._arguments import json_object, positive
-from zipfian.cli._collection import add_trust, trusted
+from zipfian.cli._collection import WHERE, add_trust, opened, place, trusted
 from zipfian.cli._output import Progress, print_json, table
 from zipfian.errors import InvalidInput
 
@@ -26,8 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EXAMPLES
-    parser.add_argument("first", metavar="PATH", help="a collection: a folder or opensearch://host:9200/name")
-    parser.add_argument("second", metavar="PATH", help="the other one")
+    parser.add_argument("first", type=place, metavar="PATH", help=WHERE)
+    parser.add_argument("second", type=place, metavar="PATH", help="the other one")
     parser.add_argument("--queries", type=Path, required=True, metavar="FILE", help="one query a line")
     parser.add_argument("--leg", metavar="NAME", help="compare this leg; default: the collections' own method")
     parser.add_argument("-k", type=positive, default=10, metavar="N", help="hits to compare (default: 10)")
@@ -43,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     queries = list(read_queries(args.queries))
     allowed = trusted(args)
-    with closing(_open(args.first, allowed)) as first, closing(_open(args.second, allowed)) as second:
+    with opened(args.first, **allowed) as first, opened(args.second, **allowed) as second:
         asked = Progress("comparing", len(queries)).over(queries)
         report = verify(first, second, asked, k=args.k, leg=args.leg, where=args.where)
     if args.json:
@@ -64,12 +63,6 @@ def run(args: argparse.Namespace) -> int:
         for place, overlap in report.worst:
             print(f"lowest: query {place + 1}, overlap {overlap:.2f}")
     return 1 if args.at_least is not None and report.overlap < args.at_least else 0
-
-
-def _open(path: str, allowed: dict[str, Any]) -> Any:
-    from zipfian.collection import Collection
-
-    return Collection.open(path, **allowed)
 
 
 def read_queries(path: Path) -> Iterator[Any]:

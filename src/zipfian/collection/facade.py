@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection import search as searching
+from zipfian.collection.following import Synced, follow
 from zipfian.collection.items import check_id
 from zipfian.collection.legquery import leg_query
 from zipfian.collection.legs import Leg, make_legs
@@ -255,6 +256,14 @@ class Collection:
         """
         with self._lock:
             self._writing().add_leg(name, leg, terms, progress)
+
+    def sync(self, source: Any, **options: Any) -> Synced:
+        """Follow a folder of texts and pictures, or a file of records: add, replace and remove what has changed.
+
+        `source` is a path, or an open `zipfian.ingest.Source`; `options` are those of `zipfian.ingest.sync`, such as
+        `on_bad="skip"`, `follow_links=True` and `progress`. It commits, and returns counts and what could not be read.
+        """
+        return follow(self, source, options)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.collection.following import Synced
 from zipfian.collection.legs import Leg
 from zipfian.collection.model import QueryMode
 from zipfian.collection.results import Document, Results
@@ -72,6 +73,8 @@ class AnyCollection(Protocol):
         self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None: ...  # fmt: skip
+
+    def sync(self, source: Any, **options: Any) -> Synced: ...
 
     def search(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zipfian import limits
@@ -35,10 +35,14 @@ class Snippet:
     more_after: bool = False
 
     def render(
-        self, before: str = "**", after: str = "**", *, escape_html: bool = False, ellipsis: str = "\u2026"
-    ) -> str:
-        """The passage with its marks between `before` and `after`, which are inserted as they are."""
-        shown = html.escape if escape_html else str
+        self, before: str = "**", after: str = "**", *, escape_html: bool = False, ellipsis: str = "\u2026",
+        clean: Callable[[str], str] = str,
+    ) -> str:  # fmt: skip
+        """The passage with its marks between `before` and `after`, which are inserted as they are.
+
+        The text itself, piece by piece, goes through `clean`, or through `html.escape` with `escape_html`.
+        """
+        shown = html.escape if escape_html else clean
         parts = [ellipsis] if self.more_before else []
         at = self.start
         for start, end in self.marks:
@@ -60,6 +64,7 @@ def highlight(
     weights: Mapping[str, float] | None = None,
     max_chars: int = 240,
     max_snippets: int = 3,
+    faint: float = 0.0,
 ) -> list[Snippet]:
     """The passages that show the most of what matched, in the order of the text.
 
@@ -75,6 +80,8 @@ def highlight(
         Characters of one snippet. Only a snippet around a character made of many code points may be longer.
     max_snippets
         Snippets to return at most. Without any span there is one, the beginning of the text.
+    faint
+        Terms worth less than this share of the best one are not marked: beside it they would only distract.
 
     Takes time linear in the text and in `max_snippets` times the number of spans.
     """
@@ -84,8 +91,9 @@ def highlight(
     for token in tokens:
         if not 0 <= token.start < token.end <= len(text):
             raise InvalidInput(f"the span [{token.start}, {token.end}) is not inside a text of {len(text)} characters")
-    marks = _merge(text, tokens)
     worth = dict(weights or {})
+    tokens = _without_faint(tokens, worth, faint)
+    marks = _merge(text, tokens)
     taken: list[Mark] = []
     free = tokens
     while free and len(taken) < max_snippets:
@@ -103,6 +111,15 @@ def highlight(
 def _check(name: str, value: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise InvalidInput(f"{name} must be a whole number from 1 to {most:,}, not {shown(value)}")
+
+
+def _without_faint(tokens: list[Token], worth: Mapping[str, float], faint: float) -> list[Token]:
+    if isinstance(faint, bool) or not isinstance(faint, int | float) or not 0 <= faint <= 1:
+        raise InvalidInput(f"faint must be a share from 0 to 1, not {shown(faint)}")
+    if not tokens or not faint:
+        return tokens
+    least = faint * max(worth.get(token.term, 1.0) for token in tokens)
+    return [token for token in tokens if worth.get(token.term, 1.0) >= least]
 
 
 def _merge(text: str, tokens: Sequence[Token]) -> list[Mark]:

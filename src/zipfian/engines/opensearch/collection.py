@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.collection.following import Synced, follow
 from zipfian.collection.items import check_id
 from zipfian.collection.legs import Leg, make_legs
 from zipfian.collection.model import QueryMode
@@ -224,6 +225,10 @@ class OpenSearchCollection:
             f"leg {name!r} cannot be added to an index that exists: add it to a collection in a folder, create a new "
             "index with its legs, and copy_from it"
         )
+
+    def sync(self, source: Any, **options: Any) -> Synced:
+        """Follow a folder or a file of records, as `Collection.sync` does; arguments as for `sync` there."""
+        return follow(self, source, options)
 
     def merge(self, max_segments: int = 1) -> None:
         """Join segments; deleted documents then leave the statistics, too."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from zipfian.cli._read import Bad, read
-from zipfian.cli._read_lines import TOO_LONG, numbered_lines
 from zipfian.encode.regular import sha256_of
 from zipfian.errors import InvalidInput
+from zipfian.ingest.lines import TOO_LONG, numbered_lines
+from zipfian.ingest.source import BadItem, open_source
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_TEXT_CHARS
 
 SAMPLE = 200
@@ -46,8 +46,8 @@ class Data:
         if self.lines:
             yield from self._lines(skipped)
             return
-        for found in read(self.path, text_field=self.text_field):
-            if isinstance(found, Bad):
+        for found in open_source(self.path, text_field=self.text_field):
+            if isinstance(found, BadItem):
                 skipped(found.where, found.problem)
             elif self.kind == "image" and found.image is not None:
                 yield found.where or found.id, found.image
@@ -74,8 +74,10 @@ class Data:
         return Survey(count, digest.hexdigest(), sample)
 
     def _lines(self, skipped: Skipped) -> Iterator[Item]:
+        if self.text_field is not None:
+            raise InvalidInput("text_field (--text-field) names a field of records: a file of lines (--lines) has none")
         if self.kind != "text" or not self.path.is_file():
-            raise InvalidInput(f"--lines reads a text on each line of a file; {self.path} is not one")
+            raise InvalidInput(f"lines (--lines) reads a text on each line of a file; {self.path} is not one")
         for number, raw in numbered_lines(self.path):
             where = f"{self.path}:{number}"
             if raw is None:

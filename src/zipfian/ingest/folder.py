@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zipfian.cli._html import html_to_text
-from zipfian.cli._read_lines import problem_of
-from zipfian.cli._read_types import (
+from zipfian.encode.regular import look, read_regular
+from zipfian.errors import LimitExceeded
+from zipfian.ingest.html import html_to_text
+from zipfian.ingest.items import (
     IMAGE_FIELD,
     TEXT_SUFFIXES,
-    Bad,
-    Document,
+    BadItem,
+    FoundDocument,
     is_picture,
     suffix_of,
 )
-from zipfian.encode.regular import look, read_regular
-from zipfian.errors import LimitExceeded
+from zipfian.ingest.lines import problem_of
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_READ_BYTES, MAX_TEXT_CHARS
 
 SIDECAR = ".txt"
@@ -39,7 +39,7 @@ class Found:
     """Files of no kind that is read, by the end of their names."""
     links: int = 0
     """Symbolic links that were not followed."""
-    bad: list[Bad] = field(default_factory=list)
+    bad: list[BadItem] = field(default_factory=list)
     """Folders that could not be listed."""
 
 
@@ -55,7 +55,7 @@ def find(folder: Path, *, follow_links: bool = False) -> Found:
     def listing_failed(error: OSError) -> None:
         if error.filename is None or Path(error.filename) == folder:
             raise error
-        found.bad.append(Bad(str(error.filename), f"the folder cannot be listed ({error.strerror})"))
+        found.bad.append(BadItem(str(error.filename), f"the folder cannot be listed ({error.strerror})"))
 
     def wanted(base: str, name: str) -> bool:
         if name.startswith("."):
@@ -114,7 +114,7 @@ def _sidecars(names: list[str]) -> dict[str, str]:
     return out
 
 
-def read_folder(folder: Path, found: Found) -> Iterator[Document | Bad]:
+def read_folder(folder: Path, found: Found) -> Iterator[FoundDocument | BadItem]:
     """The documents of a folder, in the order of their names; before them what could not be listed."""
     yield from found.bad
     pictures = set(found.pictures)
@@ -126,33 +126,33 @@ def read_folder(folder: Path, found: Found) -> Iterator[Document | Bad]:
             yield read_text(path, doc_id)
 
 
-def read_text(path: Path, doc_id: str) -> Document | Bad:
+def read_text(path: Path, doc_id: str) -> FoundDocument | BadItem:
     """One text file as one document; its path below the source is the id."""
     text = _content(path, doc_id)
-    if isinstance(text, Bad):
+    if isinstance(text, BadItem):
         return text
     metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip(".")}
     if suffix_of(path.name) in {".html", ".htm"}:
         try:
             title, text = html_to_text(text)
         except LimitExceeded as error:
-            return Bad(str(path), str(error), doc_id)
+            return BadItem(str(path), str(error), doc_id)
         if title:
             metadata["title"] = title
-    return Document(doc_id, text.replace("\r\n", "\n"), metadata, str(path))
+    return FoundDocument(doc_id, text.replace("\r\n", "\n"), metadata, str(path))
 
 
-def read_picture(path: Path, doc_id: str, caption: Path | None = None) -> Document | Bad:
+def read_picture(path: Path, doc_id: str, caption: Path | None = None) -> FoundDocument | BadItem:
     """One picture as one document; it is opened when it is encoded, only its size is looked at here."""
     problem = picture_problem(path)
     if problem:
-        return Bad(str(path), problem, doc_id)
+        return BadItem(str(path), problem, doc_id)
     text = "" if caption is None else _content(caption, doc_id)
-    if isinstance(text, Bad):
+    if isinstance(text, BadItem):
         return text
     image = os.path.abspath(path)
     metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip("."), IMAGE_FIELD: image}
-    return Document(doc_id, text.strip() or None, metadata, str(path), image)
+    return FoundDocument(doc_id, text.strip() or None, metadata, str(path), image)
 
 
 def picture_problem(path: Path) -> str:
@@ -164,13 +164,13 @@ def picture_problem(path: Path) -> str:
     return ""
 
 
-def _content(path: Path, doc_id: str) -> str | Bad:
+def _content(path: Path, doc_id: str) -> str | BadItem:
     try:
         text = read_regular(path, MAX_READ_BYTES).decode("utf-8-sig")
     except (OSError, LimitExceeded, UnicodeDecodeError) as error:
-        return Bad(str(path), problem_of(error, path), doc_id)
+        return BadItem(str(path), problem_of(error, path), doc_id)
     if "\x00" in text:
-        return Bad(str(path), "contains NUL characters, so it is not a text file", doc_id)
+        return BadItem(str(path), "contains NUL characters, so it is not a text file", doc_id)
     if len(text) > MAX_TEXT_CHARS:
-        return Bad(str(path), f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
+        return BadItem(str(path), f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
     return text

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zipfian.cli._read_folder import picture_problem
-from zipfian.cli._read_lines import TOO_LONG, BoundedLines, numbered_lines
-from zipfian.cli._read_types import CSV_SUFFIXES, IMAGE_FIELD, JSONL_SUFFIXES, Bad, Document
 from zipfian.encode.regular import look, open_regular
 from zipfian.errors import InvalidInput, LimitExceeded, MissingExtra
+from zipfian.ingest.folder import picture_problem
+from zipfian.ingest.items import CSV_SUFFIXES, IMAGE_FIELD, JSONL_SUFFIXES, BadItem, FoundDocument
+from zipfian.ingest.lines import TOO_LONG, BoundedLines, numbered_lines
 from zipfian.limits import MAX_FIELD_NAME_CHARS, MAX_METADATA_BYTES, MAX_METADATA_FIELDS, MAX_TEXT_CHARS
 
 TEXT_FIELDS = ("text", "caption", "captions")
@@ -25,6 +25,8 @@ PARQUET_ROWS = 1_000
 """Rows in memory at once."""
 PARQUET_BYTES = 64 * 1024 * 1024
 """Bytes of their values, unpacked."""
+NAME_IT = "name the field (text_field, --text-field)"
+"""In messages a setting stands as Python and as the command line know it."""
 COLUMNS_SHOWN = 20
 """Names of columns in a message."""
 
@@ -51,7 +53,7 @@ class Fields:
         return self.image or IMAGE_FIELD
 
 
-def read_records(path: Path, fields: Fields) -> Iterator[Document | Bad]:
+def read_records(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
     """The documents of a file of records."""
     suffix = path.suffix.lower()
     if suffix in JSONL_SUFFIXES:
@@ -59,13 +61,13 @@ def read_records(path: Path, fields: Fields) -> Iterator[Document | Bad]:
     return _read_csv(path, fields) if suffix in CSV_SUFFIXES else _read_parquet(path, fields)
 
 
-def _read_jsonl(path: Path, fields: Fields) -> Iterator[Document | Bad]:
+def _read_jsonl(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
     """One JSON object per line; a `metadata` object is taken as it is, other fields are added to it."""
     for number, raw in numbered_lines(path):
         where = f"{path}:{number}"
         record = _parsed(raw)
         if isinstance(record, str):
-            yield Bad(where, record)
+            yield BadItem(where, record)
         elif record is not None:
             yield from_record(record, path, number, fields)
 
@@ -92,7 +94,7 @@ def _parsed(raw: bytes | None) -> dict[str, Any] | str | None:
     return {**(inner or {}), **record}
 
 
-def _read_csv(path: Path, fields: Fields) -> Iterator[Document | Bad]:
+def _read_csv(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
     """A header line, then one document per row; every other column is metadata, as text."""
     tabs = path.suffix.lower() == ".tsv"
     csv.field_size_limit(MAX_TEXT_CHARS)
@@ -105,19 +107,19 @@ def _read_csv(path: Path, fields: Fields) -> Iterator[Document | Bad]:
             lines.begin_row()
             for row in rows:
                 if "" in row or None in row.values():
-                    yield Bad(
+                    yield BadItem(
                         f"{path}:{rows.line_num}", f"{len(columns)} columns were expected, this row has more or fewer"
                     )
                 else:
                     yield from_record(row, path, rows.line_num, fields)
                 lines.begin_row()
     except UnicodeError as error:
-        yield Bad(f"{path}:{rows.line_num + 1}", f"{error}; the rows from there on were not read")
+        yield BadItem(f"{path}:{rows.line_num + 1}", f"{error}; the rows from there on were not read")
     except csv.Error as error:
-        yield Bad(f"{path}:{rows.line_num}", f"not CSV ({error}); the rows from there on were not read")
+        yield BadItem(f"{path}:{rows.line_num}", f"not CSV ({error}); the rows from there on were not read")
 
 
-def _read_parquet(path: Path, fields: Fields) -> Iterator[Document | Bad]:
+def _read_parquet(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
     """One document per row; columns of numbers, dates and lists keep their types as metadata."""
     parquet = _pyarrow()
     import pyarrow
@@ -136,7 +138,7 @@ def _read_parquet(path: Path, fields: Fields) -> Iterator[Document | Bad]:
                         number += 1
                         yield from_record(row, path, number, fields)
     except pyarrow.ArrowException as error:
-        yield Bad(str(path), f"not Parquet, or damaged ({error}); the rows from there on were not read")
+        yield BadItem(str(path), f"not Parquet, or damaged ({error}); the rows from there on were not read")
 
 
 def _is_bytes(leaf: Any) -> bool:
@@ -178,37 +180,39 @@ def check_columns(path: Path, columns: list[str], fields: Fields) -> None:
     more = f" and {len(columns) - COLUMNS_SHOWN:,} more" if len(columns) > COLUMNS_SHOWN else ""
     found = ", ".join(name[:MAX_FIELD_NAME_CHARS] for name in columns[:COLUMNS_SHOWN]) + more or "nothing"
     wanted = " or ".join(map(repr, (*fields.texts, fields.picture)))
-    raise InvalidInput(f"{path}: no column {wanted} (found: {found}); name one with --text-field or --image-field")
+    raise InvalidInput(
+        f"{path}: no column {wanted} (found: {found}); name one (text_field, --text-field; image_field, --image-field)"
+    )
 
 
-def from_record(record: Mapping[str, Any], path: Path, number: int, fields: Fields) -> Document | Bad:
+def from_record(record: Mapping[str, Any], path: Path, number: int, fields: Fields) -> FoundDocument | BadItem:
     """A record as a document; a title is part of the text, so that it can be found."""
     where = f"{path}:{number}"
     rest = {key: value for key, value in record.items() if value is not None}
     names = [fields.id] if fields.id else ["id", "_id"]
     key = next((name for name in names if name in rest), None)
     if key is None and fields.id:
-        return Bad(where, f"no field {fields.id!r} for the id")
+        return BadItem(where, f"no field {fields.id!r} for the id")
     image = _image(rest, path, fields)
     raw_id = rest.pop(key) if key else _fallback_id(record, path, number, fields)
     if isinstance(raw_id, bool) or not isinstance(raw_id, str | int):
-        return Bad(where, f"the id must be text or a whole number, not {type(raw_id).__name__}")
+        return BadItem(where, f"the id must be text or a whole number, not {type(raw_id).__name__}")
     doc_id = str(raw_id)
-    if isinstance(image, Bad):
-        return Bad(where, image.problem, doc_id)
+    if isinstance(image, BadItem):
+        return BadItem(where, image.problem, doc_id)
     text = _text(rest, fields)
     if text is None and image is None:
         if fields.text or "text" in rest:
-            return Bad(where, f"no text in field {fields.text or 'text'!r}; name the field with --text-field", doc_id)
-        return Bad(where, "no text in field 'text' or 'caption', and no 'image'; name one with --text-field", doc_id)
+            return BadItem(where, f"no text in field {fields.text or 'text'!r}; {NAME_IT}", doc_id)
+        return BadItem(where, f"no text in field 'text' or 'caption', and no 'image'; {NAME_IT}", doc_id)
     title = rest.get("title")
     if text is not None and isinstance(title, str) and title.strip():
         text = f"{title}\n\n{text}"
     if text is not None and len(text) > MAX_TEXT_CHARS:
-        return Bad(where, f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
+        return BadItem(where, f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
     if image is not None:
         rest[IMAGE_FIELD] = image
-    return Document(doc_id, text, rest, where, image)
+    return FoundDocument(doc_id, text, rest, where, image)
 
 
 def _text(rest: dict[str, Any], fields: Fields) -> str | None:
@@ -222,18 +226,18 @@ def _text(rest: dict[str, Any], fields: Fields) -> str | None:
     return None
 
 
-def _image(rest: dict[str, Any], path: Path, fields: Fields) -> str | Bad | None:
+def _image(rest: dict[str, Any], path: Path, fields: Fields) -> str | BadItem | None:
     """The absolute path of the record's picture; relative ones start at the folder of the file."""
     value = rest.pop(fields.picture, None)
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        return Bad("", f"field {fields.picture!r} must be the path of a picture, not {type(value).__name__}")
+        return BadItem("", f"field {fields.picture!r} must be the path of a picture, not {type(value).__name__}")
     if "://" in value:
-        return Bad("", f"{value}: a picture is read from a file; download it first and give its path")
+        return BadItem("", f"{value}: a picture is read from a file; download it first and give its path")
     full = os.path.abspath(path.parent / value)
     problem = picture_problem(Path(full))
-    return Bad("", f"{full}: {problem}") if problem else full
+    return BadItem("", f"{full}: {problem}") if problem else full
 
 
 def _fallback_id(record: Mapping[str, Any], path: Path, number: int, fields: Fields) -> str:

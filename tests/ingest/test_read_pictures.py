@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import BLUE, RED, picture
-from zipfian.cli._read import Bad, Document, open_source, read
 from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.ingest.source import BadItem, FoundDocument, open_source
 from zipfian.limits import MAX_IMAGE_BYTES
 
 
@@ -21,10 +21,10 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def documents(source: Path, **fields: str) -> list[Document]:
+def documents(source: Path, **fields: str) -> list[FoundDocument]:
     found = list(open_source(source, **fields).read())
-    assert [item for item in found if isinstance(item, Bad)] == []
-    return [item for item in found if isinstance(item, Document)]
+    assert [item for item in found if isinstance(item, BadItem)] == []
+    return [item for item in found if isinstance(item, FoundDocument)]
 
 
 def test_a_folder_of_pictures_and_captions(tmp_path: Path) -> None:
@@ -65,16 +65,16 @@ def test_hidden_files_loops_and_files_too_large(tmp_path: Path) -> None:
     os.symlink(tmp_path / "gone.png", tmp_path / "dangling.png")
     with (tmp_path / "big.png").open("wb") as file:
         file.truncate(MAX_IMAGE_BYTES + 1)
-    found = list(read(tmp_path))
-    assert {(item.id, isinstance(item, Bad)) for item in found} == {("big.png", True)}
-    assert "more than the limit" in next(b.problem for b in found if isinstance(b, Bad) and b.id == "big.png")
+    found = list(open_source(tmp_path))
+    assert {(item.id, isinstance(item, BadItem)) for item in found} == {("big.png", True)}
+    assert "more than the limit" in next(b.problem for b in found if isinstance(b, BadItem) and b.id == "big.png")
 
 
 def test_a_caption_that_is_not_text_is_named_with_its_picture(tmp_path: Path) -> None:
     picture(tmp_path / "a.png", RED)
     (tmp_path / "a.txt").write_bytes(b"caf\xe9")
-    (bad,) = read(tmp_path)
-    assert isinstance(bad, Bad)
+    (bad,) = open_source(tmp_path)
+    assert isinstance(bad, BadItem)
     assert (Path(bad.where).name, bad.id) == ("a.txt", "a.png")
 
 
@@ -111,8 +111,8 @@ def test_jsonl_with_pictures(tmp_path: Path) -> None:
 )
 def test_a_record_whose_picture_is_no_good_is_named(record: dict[str, object], problem: str, tmp_path: Path) -> None:
     source = write(tmp_path / "d.jsonl", json.dumps({"id": "x", **record}))
-    (bad,) = read(source)
-    assert isinstance(bad, Bad)
+    (bad,) = open_source(source)
+    assert isinstance(bad, BadItem)
     assert (bad.id, bad.where) == ("x", f"{source}:1")
     assert problem in bad.problem
 
@@ -139,8 +139,8 @@ def test_parquet(tmp_path: Path) -> None:
         documents(source)
     assert [(d.text, d.metadata) for d in documents(source, text_field="body")] == [("x", {"year": 1})]
     source.write_bytes(b"PAR1 not really")
-    (bad,) = read(source)
-    assert isinstance(bad, Bad)
+    (bad,) = open_source(source)
+    assert isinstance(bad, BadItem)
     assert "not Parquet" in bad.problem
 
 
@@ -152,9 +152,9 @@ def test_parquet_keeps_a_value_that_many_rows_share_once(tmp_path: Path, monkeyp
     long = "fox " * 50_000
     rows = [{"id": str(i), "text": long if i < 60 else f"text {i}", "year": i} for i in range(100)]
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "d.parquet", compression="zstd")
-    monkeypatch.setattr("zipfian.cli._read_records.PARQUET_BYTES", 1_000_000)
+    monkeypatch.setattr("zipfian.ingest.records.PARQUET_BYTES", 1_000_000)
     tracemalloc.start()
-    texts = [(d.id, d.text == long) for d in read(tmp_path / "d.parquet") if isinstance(d, Document)]
+    texts = [(d.id, d.text == long) for d in open_source(tmp_path / "d.parquet") if isinstance(d, FoundDocument)]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert texts == [(str(i), i < 60) for i in range(100)]
@@ -167,4 +167,4 @@ def test_parquet_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingExtra, match="zipfian\\[parquet\\]"):
-        list(read(write(tmp_path / "d.parquet", "x")))
+        list(open_source(write(tmp_path / "d.parquet", "x")))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from zipfian.cli._html import html_to_text
-from zipfian.cli._read import Bad, Document, open_source, read
 from zipfian.errors import IndexNotFound, InvalidInput, LimitExceeded
+from zipfian.ingest.html import html_to_text
+from zipfian.ingest.source import BadItem, FoundDocument, open_source
 from zipfian.limits import MAX_TEXT_CHARS
 
 
@@ -20,13 +20,13 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def good(found: list[Document | Bad]) -> list[Document]:
-    assert [item for item in found if isinstance(item, Bad)] == []
-    return [item for item in found if isinstance(item, Document)]
+def good(found: list[FoundDocument | BadItem]) -> list[FoundDocument]:
+    assert [item for item in found if isinstance(item, BadItem)] == []
+    return [item for item in found if isinstance(item, FoundDocument)]
 
 
-def bad(found: list[Document | Bad]) -> list[Bad]:
-    return [item for item in found if isinstance(item, Bad)]
+def bad(found: list[FoundDocument | BadItem]) -> list[BadItem]:
+    return [item for item in found if isinstance(item, BadItem)]
 
 
 def test_a_folder_gives_its_text_files_in_order(tmp_path: Path) -> None:
@@ -37,16 +37,17 @@ def test_a_folder_gives_its_text_files_in_order(tmp_path: Path) -> None:
     write(tmp_path / "paper.pdf", b"%PDF")
     write(tmp_path / ".hidden.txt", "no")
     write(tmp_path / ".git" / "x.txt", "no")
-    found = good(list(read(tmp_path)))
+    found = good(list(open_source(tmp_path)))
     assert [d.id for d in found] == ["a.txt", "b.md", "sub/c.RST", "sub/d.py"]
-    assert found[2] == Document("sub/c.RST", "C", {"path": "sub/c.RST", "type": "rst"}, str(tmp_path / "sub" / "c.RST"))
+    where = str(tmp_path / "sub" / "c.RST")
+    assert found[2] == FoundDocument("sub/c.RST", "C", {"path": "sub/c.RST", "type": "rst"}, where)
     assert found[0].to_dict() == {"id": "a.txt", "text": "A", "metadata": {"path": "a.txt", "type": "txt"}}
 
 
 def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
     write(tmp_path / "a.txt", "A")
     os.symlink(tmp_path, tmp_path / "loop")
-    assert [d.id for d in good(list(read(tmp_path)))] == ["a.txt"]
+    assert [d.id for d in good(list(open_source(tmp_path)))] == ["a.txt"]
 
 
 def test_links_are_counted_and_followed_only_when_asked(tmp_path: Path) -> None:
@@ -91,21 +92,21 @@ def test_a_folder_that_cannot_be_listed_is_named_and_the_rest_read(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    found = list(read(tmp_path))
-    assert [d.id for d in found if isinstance(d, Document)] == ["a.txt"]
+    found = list(open_source(tmp_path))
+    assert [d.id for d in found if isinstance(d, FoundDocument)] == ["a.txt"]
     assert "cannot be listed (Permission denied)" in bad(found)[0].problem
 
 
 def test_a_line_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfian.cli._read_lines.MAX_READ_BYTES", 50)
+    monkeypatch.setattr("zipfian.ingest.lines.MAX_READ_BYTES", 50)
     exact = json.dumps({"id": "b", "text": "x" * 25}) + "\n"
     assert len(exact) == 50 - 1
     long = json.dumps({"id": "c", "text": "x" * 300}) + "\n"
     path = write(
         tmp_path / "a.jsonl", '{"id": "a", "text": "one"}\n' + long + exact + long + '{"id": "d", "text": "t"}'
     )
-    found = list(read(path))
-    assert [d.id for d in found if isinstance(d, Document)] == ["a", "b", "d"]
+    found = list(open_source(path))
+    assert [d.id for d in found if isinstance(d, FoundDocument)] == ["a", "b", "d"]
     assert [b.where for b in bad(found)] == [f"{path}:2", f"{path}:4"]
     assert "a line of more than" in bad(found)[0].problem
 
@@ -120,64 +121,64 @@ def test_a_line_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.Monk
 )
 def test_a_record_of_too_many_values_is_named(line: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", line + '\n{"id": "b", "text": "fine"}\n')
-    first, second = read(path)
-    assert isinstance(first, Bad) and isinstance(second, Document)
+    first, second = open_source(path)
+    assert isinstance(first, BadItem) and isinstance(second, FoundDocument)
     assert "values for one document" in first.problem or "not JSON" in first.problem
 
 
 def test_a_long_text_with_many_commas_and_quotes_is_no_bomb(tmp_path: Path) -> None:
     text = 'she said, "well", [and] {so} on\\ ' * 60_000
-    (document,) = good(list(read(write(tmp_path / "a.jsonl", json.dumps({"id": "x", "text": text})))))
+    (document,) = good(list(open_source(write(tmp_path / "a.jsonl", json.dumps({"id": "x", "text": text})))))
     assert document.text == text
 
 
 def test_csv_rows_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfian.cli._read_lines.MAX_READ_BYTES", 5_000)
+    monkeypatch.setattr("zipfian.ingest.lines.MAX_READ_BYTES", 5_000)
     rows = 'id,text\na,one\nb,"never closed\n' + "more,text\n" * 1_000
-    found = list(read(write(tmp_path / "a.csv", rows)))
-    assert [d.id for d in found if isinstance(d, Document)] == ["a"]
+    found = list(open_source(write(tmp_path / "a.csv", rows)))
+    assert [d.id for d in found if isinstance(d, FoundDocument)] == ["a"]
     assert "is a quote not closed?" in bad(found)[0].problem
     many = "id,text\n" + "".join(f"{i},{'x' * 90}\n" for i in range(500))
-    assert len(good(list(read(write(tmp_path / "b.csv", many))))) == 500
+    assert len(good(list(open_source(write(tmp_path / "b.csv", many))))) == 500
 
 
 def test_csv_rows_before_one_that_is_no_text_are_read(tmp_path: Path) -> None:
-    found = list(read(write(tmp_path / "a.csv", b"id,text\na,one\nb,caf\xe9\nc,three\n")))
-    assert [d.id for d in found if isinstance(d, Document)] == ["a"]
+    found = list(open_source(write(tmp_path / "a.csv", b"id,text\na,one\nb,caf\xe9\nc,three\n")))
+    assert [d.id for d in found if isinstance(d, FoundDocument)] == ["a"]
     assert bad(found)[0].problem == "not UTF-8; the rows from there on were not read"
     assert bad(found)[0].where.endswith(":3")
-    (wide,) = read(write(tmp_path / "b.csv", "id,text\na,one\n".encode("utf-16")))
-    assert isinstance(wide, Bad) and "UTF-16; save it as UTF-8" in wide.problem
+    (wide,) = open_source(write(tmp_path / "b.csv", "id,text\na,one\n".encode("utf-16")))
+    assert isinstance(wide, BadItem) and "UTF-16; save it as UTF-8" in wide.problem
 
 
 def test_csv_with_too_many_separators_or_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfian.cli._read_lines.MAX_RECORD_SEPARATORS", 1_000)
-    found = list(read(write(tmp_path / "a.csv", "id,text\na,one\nb" + "," * 2_000 + "\n")))
-    assert [d.id for d in found if isinstance(d, Document)] == ["a"]
+    monkeypatch.setattr("zipfian.ingest.lines.MAX_RECORD_SEPARATORS", 1_000)
+    found = list(open_source(write(tmp_path / "a.csv", "id,text\na,one\nb" + "," * 2_000 + "\n")))
+    assert [d.id for d in found if isinstance(d, FoundDocument)] == ["a"]
     assert "more than 1,000 separators" in bad(found)[0].problem
     monkeypatch.undo()
     header = "id,text," + ",".join(f"c{i}" for i in range(5_000))
     with pytest.raises(LimitExceeded, match="5,002 columns"):
-        list(read(write(tmp_path / "b.csv", header + "\n")))
+        list(open_source(write(tmp_path / "b.csv", header + "\n")))
     with pytest.raises(InvalidInput) as caught:
-        list(read(write(tmp_path / "c.csv", ",".join(f"c{i}" for i in range(900)) + "\n")))
+        list(open_source(write(tmp_path / "c.csv", ",".join(f"c{i}" for i in range(900)) + "\n")))
     assert "and 880 more" in str(caught.value)
 
 
 @pytest.mark.parametrize("path", ["a\x00.png", "a\ud800.png", "/dev/zero", "."])
 def test_a_record_whose_picture_is_no_file(path: str, tmp_path: Path) -> None:
     lines = json.dumps({"id": "a", "image": path}) + "\n" + json.dumps({"id": "b", "text": "fine"})
-    first, second = read(write(tmp_path / "a.jsonl", lines))
-    assert isinstance(first, Bad) and isinstance(second, Document)
+    first, second = open_source(write(tmp_path / "a.jsonl", lines))
+    assert isinstance(first, BadItem) and isinstance(second, FoundDocument)
     assert "not a regular file" in first.problem or "not the name of a file" in first.problem
 
 
 def test_a_single_file_is_one_document(tmp_path: Path) -> None:
-    assert [d.id for d in good(list(read(write(tmp_path / "a.txt", "A"))))] == ["a.txt"]
+    assert [d.id for d in good(list(open_source(write(tmp_path / "a.txt", "A"))))] == ["a.txt"]
 
 
 def test_bom_and_line_ends_are_not_part_of_the_text(tmp_path: Path) -> None:
-    (document,) = good(list(read(write(tmp_path / "a.txt", b"\xef\xbb\xbfone\r\ntwo"))))
+    (document,) = good(list(open_source(write(tmp_path / "a.txt", b"\xef\xbb\xbfone\r\ntwo"))))
     assert document.text == "one\ntwo"
 
 
@@ -192,7 +193,7 @@ def test_bom_and_line_ends_are_not_part_of_the_text(tmp_path: Path) -> None:
 def test_what_is_not_text_is_named(content: bytes, problem: str, tmp_path: Path) -> None:
     write(tmp_path / "good.txt", "fine")
     path = write(tmp_path / "bad.txt", content)
-    found = list(read(tmp_path))
+    found = list(open_source(tmp_path))
     (item,) = bad(found)
     assert (item.where, item.id) == (str(path), "bad.txt")
     assert problem in item.problem
@@ -202,7 +203,7 @@ def test_what_is_not_text_is_named(content: bytes, problem: str, tmp_path: Path)
 def test_a_file_over_the_limit_is_named_without_being_read(tmp_path: Path) -> None:
     with (tmp_path / "big.txt").open("wb") as f:
         f.truncate(4 * MAX_TEXT_CHARS + 1)
-    (item,) = bad(list(read(tmp_path)))
+    (item,) = bad(list(open_source(tmp_path)))
     assert "limit" in item.problem
 
 
@@ -218,14 +219,14 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
         ("pipe.txt", "a pipe, not a regular file"),
         ("socket.txt", "a socket, not a regular file"),
     }
-    assert [Path(b.where).name for b in bad(list(read(tmp_path)))] == ["pipe.txt", "socket.txt"]
+    assert [Path(b.where).name for b in bad(list(open_source(tmp_path)))] == ["pipe.txt", "socket.txt"]
 
 
 def test_a_source_that_is_not_there_or_of_no_known_kind(tmp_path: Path) -> None:
     with pytest.raises(IndexNotFound, match="no such file or folder"):
-        read(tmp_path / "nothing")
+        open_source(tmp_path / "nothing")
     with pytest.raises(InvalidInput, match=r"\.jsonl"):
-        read(write(tmp_path / "x.docx", "x"))
+        open_source(write(tmp_path / "x.docx", "x"))
 
 
 def test_jsonl(tmp_path: Path) -> None:
@@ -235,7 +236,7 @@ def test_jsonl(tmp_path: Path) -> None:
         {"text": "three"},
     ]
     path = write(tmp_path / "d.jsonl", "\n\n".join(map(json.dumps, lines)))
-    assert [(d.id, d.text, d.metadata) for d in good(list(read(path)))] == [
+    assert [(d.id, d.text, d.metadata) for d in good(list(open_source(path)))] == [
         ("a", "one", {"lang": "en"}),
         ("7", "Two\n\ntwo", {"year": 2020, "title": "Two"}),
         ("d.jsonl:5", "three", {}),
@@ -244,10 +245,10 @@ def test_jsonl(tmp_path: Path) -> None:
 
 def test_jsonl_with_named_fields(tmp_path: Path) -> None:
     path = write(tmp_path / "d.jsonl", '{"key": "k1", "body": "b"}\n{"body": "b"}')
-    first, second = read(path, id_field="key", text_field="body")
-    assert isinstance(first, Document)
+    first, second = open_source(path, id_field="key", text_field="body")
+    assert isinstance(first, FoundDocument)
     assert (first.id, first.text) == ("k1", "b")
-    assert isinstance(second, Bad)
+    assert isinstance(second, BadItem)
 
 
 @pytest.mark.parametrize(
@@ -266,42 +267,42 @@ def test_jsonl_with_named_fields(tmp_path: Path) -> None:
 )
 def test_a_bad_line_of_jsonl_is_named_and_the_rest_is_read(line: bytes, problem: str, tmp_path: Path) -> None:
     path = write(tmp_path / "d.jsonl", b'{"id": "1", "text": "x"}\n' + line + b'\n{"id": "3", "text": "x"}\n')
-    found = list(read(path))
+    found = list(open_source(path))
     (item,) = bad(found)
     assert item.where == f"{path}:2"
     assert problem in item.problem
-    assert [d.id for d in found if isinstance(d, Document)] == ["1", "3"]
+    assert [d.id for d in found if isinstance(d, FoundDocument)] == ["1", "3"]
 
 
 @pytest.mark.parametrize(("name", "comma"), [("d.csv", ","), ("d.tsv", "\t")])
 def test_csv(name: str, comma: str, tmp_path: Path) -> None:
     rows = [("id", "text", "lang"), ("a", '"one\ntwo"', "en"), ("b", "x", "")]
     path = write(tmp_path / name, "\r\n".join(comma.join(row) for row in rows))
-    assert [(d.id, d.text, d.metadata) for d in good(list(read(path)))] == [
+    assert [(d.id, d.text, d.metadata) for d in good(list(open_source(path)))] == [
         ("a", "one\ntwo", {"lang": "en"}),
         ("b", "x", {"lang": ""}),
     ]
 
 
 def test_a_long_field_of_csv_is_read(tmp_path: Path) -> None:
-    (document,) = good(list(read(write(tmp_path / "d.csv", "id,text\na," + "x" * 300_000))))
+    (document,) = good(list(open_source(write(tmp_path / "d.csv", "id,text\na," + "x" * 300_000))))
     assert len(document.text) == 300_000
 
 
 def test_csv_rows_of_the_wrong_length_are_named(tmp_path: Path) -> None:
     path = write(tmp_path / "d.csv", "id,text\na,x\nb\nc,x,y\nd,x\n")
-    assert [b.where for b in bad(list(read(path)))] == [f"{path}:3", f"{path}:4"]
+    assert [b.where for b in bad(list(open_source(path)))] == [f"{path}:3", f"{path}:4"]
 
 
 def test_csv_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    (item,) = bad(list(read(write(tmp_path / "d.csv", b"id,text\na,caf\xe9\n"))))
+    (item,) = bad(list(open_source(write(tmp_path / "d.csv", b"id,text\na,caf\xe9\n"))))
     assert "not UTF-8" in item.problem
 
 
 @pytest.mark.parametrize("content", ["", "name,body\na,b\n"])
 def test_csv_without_a_text_column(content: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--text-field"):
-        list(read(write(tmp_path / "d.csv", content)))
+        list(open_source(write(tmp_path / "d.csv", content)))
 
 
 def test_html() -> None:
@@ -315,7 +316,7 @@ def test_html_that_is_broken_is_still_read() -> None:
 
 
 def test_an_html_file_keeps_its_title(tmp_path: Path) -> None:
-    (document,) = good(list(read(write(tmp_path / "p.html", "<title>T</title><p>x"))))
+    (document,) = good(list(open_source(write(tmp_path / "p.html", "<title>T</title><p>x"))))
     assert (document.text, document.metadata["title"]) == ("T\nx", "T")
 
 
@@ -328,7 +329,7 @@ def test_html_that_never_closes_takes_time_by_its_length(mark: str) -> None:
 
 
 def test_html_of_too_many_tags_is_named(tmp_path: Path) -> None:
-    (item,) = bad(list(read(write(tmp_path / "a.html", "<p>" * 500_001))))
+    (item,) = bad(list(open_source(write(tmp_path / "a.html", "<p>" * 500_001))))
     assert "500,001 tags and entities" in item.problem
 
 

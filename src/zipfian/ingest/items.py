@@ -1,4 +1,4 @@
-"""What every reader gives: documents, and what should have been one."""
+"""What every reader gives: documents (or `BadItem`, what should have been one), and kinds of files by their names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from zipfian.collection.following import BadItem
 from zipfian.encode import images
+
+__all__ = ["BadItem", "FoundDocument"]
 
 TEXT_SUFFIXES = frozenset({".txt", ".md", ".rst", ".html", ".htm", ".py"})
 JSONL_SUFFIXES = frozenset({".jsonl", ".ndjson"})
@@ -20,13 +23,23 @@ IMAGE_FIELD = "image"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One document as found: what `Collection.add` takes, and where it came from for messages."""
+class FoundDocument:
+    """One document as a source has it.
+
+    Examples
+    --------
+    >>> FoundDocument("a.txt", "Cats sleep.", {"type": "txt"}).to_dict()
+    {'id': 'a.txt', 'text': 'Cats sleep.', 'metadata': {'type': 'txt'}}
+    """
 
     id: str
+    """Its path below the source, or what the record says."""
     text: str | None
+    """The text or caption; None for a picture without one."""
     metadata: dict[str, Any] = field(default_factory=dict)
+    """The other fields of a record; path and type of a file."""
     where: str = ""
+    """File, and line of a record, for messages."""
     image: str | None = None
     """Absolute path of its picture."""
 
@@ -36,15 +49,6 @@ class Document:
         if self.image is not None and pictures:
             out["image"] = self.image
         return out
-
-
-@dataclass(frozen=True, slots=True)
-class Bad:
-    """Something that should have been a document; `id` is the one it would have had, if that much is known."""
-
-    where: str
-    problem: str
-    id: str | None = None
 
 
 def suffix_of(name: str) -> str:

@@ -1,0 +1,79 @@
+"""`Collection.sync`: a collection that follows a folder or file; what a run did. `zipfian.ingest` does the work."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+INGEST = "zipfian.ingest"
+"""By name only, like the engines: reading sources is a later stage than this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadItem:
+    """Something that should have been a document and could not be read.
+
+    Parameters
+    ----------
+    where
+        The file, and the line in it where there is one.
+    problem
+        What is wrong with it.
+    id
+        The id it would have had, if that much is known.
+
+    Examples
+    --------
+    >>> print(BadItem("photos/cat.jpg", "an empty file").problem)
+    an empty file
+    """
+
+    where: str
+    problem: str
+    id: str | None = None
+
+
+@dataclass(slots=True)
+class Synced:
+    """What one run of `Collection.sync` did, in documents.
+
+    Examples
+    --------
+    >>> print(Synced(added=3, unchanged=1_200))
+    3 added, 1,200 unchanged
+    """
+
+    added: int = 0
+    """New ones."""
+    updated: int = 0
+    """Replaced, because text, metadata or picture had changed."""
+    removed: int = 0
+    """Gone from the source, and from the collection."""
+    unchanged: int = 0
+    """Left alone."""
+    empty: int = 0
+    """Without any text, so left out."""
+    uncaptioned: int = 0
+    """Pictures without a caption where no leg looks at pictures, so left out."""
+    commits: int = 0
+    """Times that changes were made durable."""
+    bad: list[BadItem] = field(default_factory=list)
+    """What could not be read and was skipped."""
+
+    def __str__(self) -> str:
+        parts = [f"{n:,} {name}" for name in ("added", "updated", "removed", "unchanged") if (n := getattr(self, name))]
+        if self.empty:
+            parts.append(f"{self.empty:,} empty")
+        if self.uncaptioned:
+            parts.append(f"{self.uncaptioned:,} pictures without captions left out")
+        if self.bad:
+            parts.append(f"{len(self.bad):,} skipped as unreadable")
+        return ", ".join(parts) or "no documents found"
+
+
+def follow(collection: Any, source: str | os.PathLike[str] | Any, options: dict[str, Any]) -> Synced:
+    """Make `collection`, in a folder or a cluster, follow `source`; `options` are those of `zipfian.ingest.sync`."""
+    done: Synced = importlib.import_module(INGEST).sync(collection, source, **options)
+    return done

@@ -1,0 +1,353 @@
+"""Making a collection follow a source: only what is new, changed or gone is written.
+
+A text is unchanged when it and its metadata equal what the collection holds. A picture is unchanged when its file has
+the size and time it had, or else the same sha256; these three are kept in the metadata. Each document carries the
+source it came from; only documents of the same source are ever removed. Commits on the way make a long run resumable:
+after a kill, the same call goes on where it was, and what was encoded since is still in the encode cache.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from zipfian.collection.following import BadItem, Synced
+from zipfian.encode.picture_files import HASH_FIELD, SIZE_FIELD, Stamp
+from zipfian.encode.regular import look
+from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.ingest.items import FoundDocument
+from zipfian.ingest.source import Source, open_source
+from zipfian.limits import MAX_IMAGE_BYTES
+
+if TYPE_CHECKING:
+    from zipfian.collection.protocol import AnyCollection
+    from zipfian.collection.results import Document
+
+SOURCE_FIELD = "_source"
+"""Metadata field with the source that a document came from."""
+
+TIME_FIELD = "_image_mtime_ns"
+STAMP_FIELDS = (SIZE_FIELD, TIME_FIELD, HASH_FIELD)
+"""Metadata fields by which a changed picture is noticed."""
+
+ADD_DOCUMENTS = 1_000
+ADD_ENCODED = 256
+ADD_PICTURES = 32
+ADD_CHARS = 16 * 1024 * 1024
+ADD_ENCODED_CHARS = 60_000
+"""Documents are handed over in pieces of at most so many, and about so many characters; smaller ones where each costs
+an encoder's time, so that progress is seen."""
+
+COMMIT_EVERY = 10_000
+"""Changed documents after which a run commits, where nobody says otherwise."""
+COMMIT_SECONDS = 60.0
+"""A run that encodes commits at least this often."""
+LEAVE_OUT = "leave such documents out with on_bad='skip' (--on-bad skip)"
+"""What to do about a bad item."""
+
+
+OnBad = Literal["fail", "skip"] | Callable[[BadItem], None]
+"""What happens to what cannot be read: an error, nothing, or a call for each; it is in the list at the end anyway."""
+
+
+def sync(
+    collection: AnyCollection,
+    source: str | os.PathLike[str] | Source,
+    *,
+    on_bad: OnBad = "fail",
+    progress: Callable[[int], None] | None = None,
+    prefix: str = "",
+    take_over: bool = False,
+    keep_missing: bool = False,
+    commit_every: int = COMMIT_EVERY,
+    **reading: Any,
+) -> Synced:
+    """Make a collection follow a source: add what is new, replace what has changed, remove what is gone, commit.
+
+    Run it again whenever the source has changed: what is as it was costs no encoding and no writing. It is what
+    `zipfian index` does, and either goes on where the other stopped.
+
+    Parameters
+    ----------
+    collection
+        Open for writing, in a folder or a cluster.
+    source
+        A path, or what `open_source` made of one.
+    on_bad
+        What cannot be read, such as a damaged picture: `"fail"` is an error that names it, `"skip"` goes on, and so
+        does a function, which is called with each `BadItem`. What was there under its id stays as it is.
+    progress
+        Called with the number of items of the source that are dealt with so far.
+    prefix
+        Put before every id, so that two sources with the same names can share a collection.
+    take_over
+        Replace documents of the same id that come from another source; by default such an id is a bad item.
+    keep_missing
+        Keep documents that the source no longer has.
+    commit_every
+        Changed documents after which what is done is made durable.
+    **reading
+        `id_field`, `text_field`, `image_field`, `follow_links`: as for `open_source`.
+
+    Returns
+    -------
+    Synced
+        Counts, and the bad items that were skipped.
+
+    Raises
+    ------
+    InvalidInput
+        An item is bad and `on_bad` is `"fail"`; or the source holds no document at all, in which case everything stays.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, zipfian as zf
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "cats.txt").write_text("Cats sleep.")
+    >>> with zf.Collection.create(tempfile.mkdtemp() + "/notes.zf") as notes:
+    ...     print(notes.sync(folder))
+    ...     _ = (folder / "dogs.txt").write_text("Dogs bark.")
+    ...     print(notes.sync(folder))
+    ...     (folder / "cats.txt").unlink()
+    ...     print(notes.sync(folder))
+    1 added
+    1 added, 1 unchanged
+    1 removed, 1 unchanged
+    """
+    if isinstance(source, Source):
+        if reading:
+            raise InvalidInput(f"{next(iter(reading))}: give it to open_source, which made this source")
+        opened = source
+    else:
+        opened = open_source(source, **reading)
+    run = Sync(
+        collection, opened, on_bad=on_bad, prefix=prefix, take_over=take_over, keep_missing=keep_missing,
+        commit_every=commit_every,
+    )  # fmt: skip
+    return run.run(progress)
+
+
+class Sync:
+    """One run over one source; `sync` explains the settings."""
+
+    def __init__(
+        self, collection: AnyCollection, source: Source, *, on_bad: OnBad = "fail", prefix: str = "",
+        take_over: bool = False, keep_missing: bool = False, commit_every: int = COMMIT_EVERY,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        if on_bad not in ("fail", "skip") and not callable(on_bad):
+            raise InvalidInput(f"on_bad must be 'fail', 'skip' or a function of a BadItem, not {shown(on_bad)}")
+        if isinstance(commit_every, bool) or not isinstance(commit_every, int) or commit_every < 1:
+            raise InvalidInput(f"commit_every must be a whole number from 1, not {shown(commit_every)}")
+        self.collection = collection
+        self.source = source
+        self.name = source.name
+        self.done = Synced()
+        self.committed = 0
+        """Documents added or updated that a commit holds."""
+        legs = collection.legs.values()
+        self._encodes_text = any(leg.model is not None and leg.source == "text" for leg in legs)
+        self._pictures = any(leg.source == "image" for leg in legs)
+        self._bad, self._prefix, self._take_over = on_bad, prefix, take_over
+        self._keep_missing, self._commit_every = keep_missing, commit_every
+        self._clock = clock
+        self._last_commit = clock()
+        self._seen: set[str] = set()
+        self._uncommitted = 0
+
+    def run(self, progress: Callable[[int], None] | None = None) -> Synced:
+        """Add and update, then remove what this source no longer has; `progress` as for `sync`."""
+        waiting = self._batch()
+        passed = 0
+        for item in self.source:
+            passed += 1
+            change = self._change(item)
+            if change is not None:
+                waiting.add(*change)
+            if waiting.full:
+                self._write(waiting)
+                waiting = self._batch()
+            if progress is not None and not waiting.changes:
+                progress(passed)
+        if not passed:  # a folder that is not mounted looks like this: nothing is removed because of it
+            raise self.source.nothing()
+        self._write(waiting)
+        if progress is not None:
+            progress(passed)
+        self._remove()
+        if self._uncommitted:
+            self._commit()
+        return self.done
+
+    def _batch(self) -> _Batch:
+        return _Batch(self._encodes_text, self._pictures)
+
+    def _write(self, batch: _Batch) -> None:
+        """Hand documents over; what turns out to be unreadable is skipped or fatal, as the policy says."""
+        if not batch.changes:
+            return
+        refused: dict[str, str] = {}
+        documents = [
+            document.to_dict(self._pictures) | {"metadata": {**document.metadata, **_stamp(document)}}
+            for document, _ in batch.changes
+        ]
+        self.collection.add(
+            documents, existing="replace", skipped=lambda doc_id, error: refused.update({doc_id: str(error)})
+        )
+        for document, is_new in batch.changes:
+            if document.id in refused:
+                self._on_bad(BadItem(document.where, _without(refused[document.id], document), None))
+            elif is_new:
+                self.done.added += 1
+            else:
+                self.done.updated += 1
+        self._uncommitted += len(batch.changes) - len(refused)
+        late = batch.encodes and self._clock() - self._last_commit >= COMMIT_SECONDS
+        if self._uncommitted >= self._commit_every or (late and self._uncommitted):
+            self._commit()
+
+    def _change(self, item: FoundDocument | BadItem) -> tuple[FoundDocument, bool] | None:
+        """The document if it has to be written, and whether it is new."""
+        if isinstance(item, BadItem):
+            self._on_bad(item)
+            return None
+        document = replace(item, id=self._prefix + item.id, metadata={**item.metadata, SOURCE_FIELD: self.name})
+        if document.id in self._seen:
+            problem = f"the id {document.id!r} appears twice in this source; name another field (id_field, --id-field)"
+            self._on_bad(BadItem(item.where, problem))
+            return None
+        if not (document.text or "").strip():
+            if document.image is None:
+                self.done.empty += 1
+                return None
+            if not self._pictures:
+                self.done.uncaptioned += 1
+                return None
+        try:
+            old = self.collection.get(document.id)
+        except (InvalidInput, LimitExceeded) as problem:  # an id that no document can have
+            self._on_bad(BadItem(item.where, str(problem)))
+            return None
+        self._seen.add(document.id)
+        if old is None:
+            return document, True
+        if against := self._owned(document, old):
+            self._on_bad(BadItem(item.where, against))
+            return None
+        if self._same(document, old):
+            self.done.unchanged += 1
+            return None
+        return document, False
+
+    def _owned(self, new: FoundDocument, old: Document) -> str:
+        """What speaks against replacing a document: it is somebody else's; nothing: ''."""
+        owner = old.metadata.get(SOURCE_FIELD)
+        if owner == self.name or self._take_over:
+            return ""
+        whose = f"from {owner}" if owner else "and did not come from a source"
+        return (
+            f"the id {new.id!r} is already in the collection {whose}; "
+            "give this source ids of its own (prefix, --prefix), or replace such documents (take_over, --take-over)"
+        )
+
+    def _same(self, new: FoundDocument, old: Document) -> bool:
+        kept = {key: value for key, value in old.metadata.items() if key not in STAMP_FIELDS}
+        if old.text != new.text or kept != new.metadata:
+            return False
+        return new.image is None or _same_picture(new.image, dict(old.metadata))
+
+    def _remove(self) -> None:
+        if self._keep_missing:
+            return
+        gone = list(self._gone())
+        if gone:
+            self.collection.delete(gone)
+            self._uncommitted += len(gone)
+            self.done.removed = len(gone)
+
+    def _gone(self) -> Iterator[str]:
+        """Ids of this source that it no longer has; what could not be read is not gone."""
+        for doc_id in self.collection.ids():
+            if doc_id in self._seen:
+                continue
+            document = self.collection.get(doc_id)
+            if document is not None and document.metadata.get(SOURCE_FIELD) == self.name:
+                yield doc_id
+
+    def _on_bad(self, bad: BadItem) -> None:
+        if self._bad == "fail":
+            raise InvalidInput(f"{bad.where}: {bad.problem}; {LEAVE_OUT}")
+        if callable(self._bad):
+            self._bad(bad)
+        self.done.bad.append(bad)
+        if bad.id is not None:
+            self._seen.add(self._prefix + bad.id)
+
+    def _commit(self) -> None:
+        self.collection.commit()
+        self.done.commits += 1
+        self._uncommitted = 0
+        self.committed = self.done.added + self.done.updated
+        self._last_commit = self._clock()
+
+
+class _Batch:
+    """Documents on their way into the collection."""
+
+    def __init__(self, encodes_text: bool, looks_at_pictures: bool) -> None:
+        self.changes: list[tuple[FoundDocument, bool]] = []
+        self._encodes_text = encodes_text
+        self._looks_at_pictures = looks_at_pictures
+        self._chars = 0
+        self._pictures = 0
+
+    def add(self, document: FoundDocument, is_new: bool) -> None:
+        self.changes.append((document, is_new))
+        self._chars += len(document.text or "")
+        self._pictures += document.image is not None and self._looks_at_pictures
+
+    @property
+    def encodes(self) -> bool:
+        """Whether an encoder has work with it."""
+        return self._pictures > 0 or self._encodes_text
+
+    @property
+    def full(self) -> bool:
+        documents, chars = ADD_DOCUMENTS, ADD_CHARS
+        if self._encodes_text:
+            documents, chars = ADD_ENCODED, ADD_ENCODED_CHARS
+        return len(self.changes) >= documents or self._chars >= chars or self._pictures >= ADD_PICTURES
+
+
+def _stamp(document: FoundDocument) -> dict[str, Any]:
+    """Size, time and hash of the picture as it is now; nothing where it cannot be read, which is reported later."""
+    if document.image is None:
+        return {}
+    stamp = Stamp.take(document.image)
+    if stamp is None:
+        return {}
+    try:
+        return {**stamp.metadata(), TIME_FIELD: look(document.image, MAX_IMAGE_BYTES).st_mtime_ns}
+    except (OSError, LimitExceeded):
+        return {}
+
+
+def _same_picture(path: str, known: dict[str, Any]) -> bool:
+    """By size and time; a file that was only copied or touched is recognised by its content."""
+    try:
+        found = look(path, MAX_IMAGE_BYTES)
+        if found.st_size != known.get(SIZE_FIELD):
+            return False
+        return found.st_mtime_ns == known.get(TIME_FIELD) or Stamp.take(path) == Stamp.of(known)
+    except (OSError, LimitExceeded):
+        return False
+
+
+def _without(problem: str, document: FoundDocument) -> str:
+    """The problem without the names that the message begins with anyway."""
+    for start in (f"document {document.id!r}: ", f"{document.image}: ", f"{document.where}: "):
+        problem = problem.removeprefix(start)
+    return problem

@@ -1,0 +1,317 @@
+"""From texts or pictures to a vocabulary in a folder: encode, train, write, and go on after an interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zipfian.errors import IndexExists, InvalidInput
+from zipfian.train.data import Data, Survey
+from zipfian.train.settings import SaeSettings
+from zipfian.vocabulary import presets
+
+if TYPE_CHECKING:
+    from zipfian.train.activations import Activations
+    from zipfian.train.sae import Progress, TrainResult
+
+CHECKPOINT = "checkpoint.safetensors"
+RUN = "run.json"
+SHARDS = "activations"
+MEMORY = 2 << 30
+"""Bytes of activations that are kept in memory; more go to disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a training is about to encode."""
+
+    items: int
+    kind: str
+    """`text` or `image`."""
+    tokens: int
+    """About."""
+    dim: int
+    """Numbers of a token's vector."""
+    nbytes: int
+    """Of all vectors."""
+    on_disk: bool
+
+
+class Watcher:
+    """What a long training tells on its way; every method may be overridden, and does nothing here."""
+
+    def planned(self, plan: Plan) -> None:
+        """Called before anything is encoded."""
+
+    def encoded(self, items: int) -> None:
+        """Items encoded so far."""
+
+    def trained(self, progress: Progress) -> None:
+        """Called after some steps."""
+
+    def skipped(self, where: str, problem: str) -> None:
+        """An item that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedSae:
+    """A trained vocabulary, on disk in `folder`.
+
+    Examples
+    --------
+    >>> fitted = fit_sae("notes/", "my-vocabulary", encoder="text")   # doctest: +SKIP
+    >>> fitted.result.metrics["train"]["fvu"]                         # doctest: +SKIP
+    0.21
+    """
+
+    folder: Path
+    """Where the vocabulary is."""
+    result: TrainResult
+    """Weights, settings, history and measures."""
+    items: int
+    """Texts or pictures that were used."""
+    left_out: int
+    """Those that could not be."""
+    tokens: int
+    """Token vectors that were trained on."""
+
+
+def fit_sae(
+    data: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    encoder: Any = "text",
+    settings: SaeSettings | None = None,
+    preset: str | None = None,
+    lines: bool = False,
+    text_field: str | None = None,
+    limit: int | None = None,
+    name: str | None = None,
+    stored: str = "int8",
+    keep_decoder: bool = False,
+    device: str = "auto",
+    memory: int = MEMORY,
+    resume: bool = False,
+    keep: bool = False,
+    watch: Watcher | None = None,
+) -> FittedSae:
+    """Train a sparse autoencoder on the token vectors of a frozen encoder, and write it as a vocabulary.
+
+    Parameters
+    ----------
+    data
+        A folder, a file of records or a single file, as for `zipfian.ingest.open_source`.
+    out
+        The folder to write: `SaeVocabulary.load(out)` and `Leg.latent(out)` read it.
+    encoder
+        `"text"`, `"image"`, a name or folder for `zipfian.encode.hub.load`, or an encoder.
+    settings
+        How to train; `SaeSettings()` by default, `SaeSettings.preset(...)` for those of a paper.
+    preset
+        `bm25-v` or `latent-terms`: the settings of a paper, for training where `settings` are not given, and for using
+        the vocabulary later.
+    lines
+        The file has a text on each line.
+    text_field
+        Field of records that holds the text.
+    limit
+        Stop reading after so many tokens.
+    name
+        The vocabulary's name; by default that of the folder.
+    stored
+        `int8`, `float16` or `float32`: how the weights are written.
+    keep_decoder
+        Write the decoder too.
+    device
+        `auto`, `cpu`, `cuda` or `cuda:N`.
+    memory
+        Bytes of activations to keep in memory; more than that go to disk, into `out`.
+    resume
+        Go on with a training of the same data and settings that was interrupted.
+    keep
+        Keep activations and checkpoint in `out` when it is done.
+    watch
+        Told what happens on the way.
+
+    Returns
+    -------
+    FittedSae
+        Where it is and how it went.
+
+    Raises
+    ------
+    IndexExists
+        `out` holds a vocabulary, or a training that did not finish.
+    InvalidInput
+        The data are too few for so many terms, or another training is to be resumed.
+    MissingExtra
+        torch is not installed (extra `train`).
+
+    Examples
+    --------
+    >>> from zipfian.train import fit_sae
+    >>> from zipfian.train.settings import SaeSettings
+    >>> fit_sae("notes/", "my-vocabulary", encoder="text", settings=SaeSettings(width=4_096))   # doctest: +SKIP
+    """
+    folder = Path(out)
+    check_folder(folder, resume)
+    defaults = None if preset is None else presets.preset(preset)
+    from zipfian.encode.hub._torch import checked_device
+    from zipfian.train import sae  # asks for torch before anything slow begins
+
+    chosen = checked_device(device)
+    reader = _encoder(encoder, chosen) if isinstance(encoder, str) else encoder
+    watcher = _Counting(watch or Watcher())
+    asked = settings or (SaeSettings() if preset is None else SaeSettings.preset(preset, reader.dim))
+    source = Data(Path(data), reader.kind, lines, text_field)
+    survey = source.survey(watcher.skipped)
+    run = _Run(folder, reader, asked, source, survey, limit, memory, resume)
+    gathered = run.gather(watcher)
+    result = sae.train_sae(
+        gathered.source, asked, device=chosen, progress=watcher.inner.trained, report_every=20,
+        held_out=gathered.held_out, checkpoint=folder / CHECKPOINT,
+    )  # fmt: skip
+    _write(folder, name or folder.resolve().name, reader, Path(data).name, survey, result, stored, keep_decoder)
+    if defaults is not None:
+        _use_as(folder / "sae.json", {**asdict(defaults), "k": asked.k})
+    if not keep:
+        (folder / CHECKPOINT).unlink(missing_ok=True)
+        (folder / RUN).unlink(missing_ok=True)
+        shutil.rmtree(folder / SHARDS, ignore_errors=True)
+    return FittedSae(folder, result, gathered.items, watcher.count, gathered.rows)
+
+
+def check_folder(out: Path, resume: bool) -> None:
+    """Refuse a folder that holds something else than what is asked for."""
+    if (out / "sae.json").exists():
+        raise IndexExists(f"{out} holds a finished vocabulary: choose another folder (out, --out), or delete it")
+    if out.exists() and not out.is_dir():
+        raise IndexExists(f"{out} is a file: choose another folder (out, --out)")
+    if (out / RUN).exists() and not resume:
+        raise IndexExists(
+            f"{out} holds a training that did not finish: go on with it (resume=True, --resume), or delete the folder"
+        )
+    if resume and not (out / RUN).exists():
+        raise InvalidInput(f"{out} holds no training to resume: leave resume (--resume) out")
+
+
+def _encoder(name: str, device: str) -> Any:
+    """One of the default encoders, or one of the hub."""
+    if name in ("text", "image"):
+        from zipfian.encode import ImageEncoder, TextEncoder
+
+        return TextEncoder() if name == "text" else ImageEncoder()
+    from zipfian.encode import hub
+
+    return hub.load(name, device=device)
+
+
+class _Counting:
+    """A watcher, with the number of items that could not be used."""
+
+    def __init__(self, inner: Watcher) -> None:
+        self.inner = inner
+        self.count = 0
+
+    def skipped(self, where: str, problem: str) -> None:
+        self.count += 1
+        self.inner.skipped(where, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One training: what it is told by, and what it encodes."""
+
+    out: Path
+    encoder: Any
+    settings: SaeSettings
+    data: Data
+    survey: Survey
+    limit: int | None
+    memory: int
+    resume: bool
+
+    def gather(self, watcher: _Counting) -> Activations:
+        """The token vectors, in memory or on disk."""
+        from zipfian.train import activations
+
+        dim = self.encoder.dim
+        tokens = activations.estimate_tokens(self.encoder, self.survey.sample, self.survey.items)
+        wanted = tokens if self.limit is None else min(tokens, self.limit)
+        needed = max(4 * self.settings.width, self.settings.batch)
+        if 2 * wanted < needed:
+            raise InvalidInput(
+                f"{self.data.path} has about {wanted:,} tokens; {self.settings.width:,} terms need at least "
+                f"{needed:,}: give more data or a smaller width (--width)"
+            )
+        size = wanted * dim * activations.BYTES
+        what = {"encoder": self.encoder.fingerprint, "data": self.survey.sha256, "limit": self.limit}
+        store = self._same(
+            {**what, "settings": self.settings.to_json(), "store": "memory" if size <= self.memory else "disk"}
+        )
+        folder = self.out / SHARDS if store == "disk" else None
+        watcher.inner.planned(Plan(self.survey.items, self.encoder.kind, wanted, dim, size, on_disk=folder is not None))
+        if folder is not None:
+            activations.check_room(folder, wanted, dim)
+        return activations.gather(
+            self.encoder,
+            self.data.items(lambda where, problem: None),  # the second reading finds the same ones
+            folder=folder,
+            identity=json.dumps(what),
+            limit=self.limit,
+            skipped=watcher.skipped,
+            progress=lambda done, _: watcher.inner.encoded(done),
+        )
+
+    def _same(self, identity: dict[str, Any]) -> str:
+        """Remember what is being done, or check that a resumed run is the same; gives where activations are kept."""
+        path = self.out / RUN
+        if not self.resume:
+            self.out.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(identity), encoding="utf-8")
+            return str(identity["store"])
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InvalidInput(f"{path} is damaged: delete the folder and start again") from error
+        wanted = json.loads(json.dumps({**identity, "store": before.get("store")}))
+        other = [name for name in wanted if wanted[name] != before.get(name)]
+        if other:
+            raise InvalidInput(
+                f"{self.out}: the training that was interrupted had other {', '.join(other)}; give the same"
+            )
+        return str(before["store"])
+
+
+def _write(
+    out: Path, name: str, encoder: Any, data: str, survey: Survey, result: TrainResult, stored: Any,
+    keep_decoder: bool,
+) -> None:  # fmt: skip
+    from zipfian.encode.registry import register
+    from zipfian.train.export import save_vocabulary
+
+    spec = register(encoder)
+    info = {
+        "name": name,
+        "data": data,
+        "data_sha256": survey.sha256,
+        "encoder": {
+            "name": spec.fingerprint.partition(":")[0],
+            "kind": encoder.kind,
+            "dim": encoder.dim,
+            "fingerprint": spec.fingerprint,
+            "made_by": spec.name,
+            "settings": json.loads(spec.settings),
+        },
+    }
+    save_vocabulary(result, out, info=info, stored=stored, keep_decoder=keep_decoder)
+
+
+def _use_as(path: Path, defaults: dict[str, Any]) -> None:
+    written = json.loads(path.read_text(encoding="utf-8"))
+    written["defaults"] = defaults
+    path.write_text(json.dumps(written, indent=1, sort_keys=True) + "\n", encoding="utf-8")
