@@ -56,6 +56,9 @@ MAX_K = 1_000_000
 MAX_BATCH_HITS = 2**28
 """Queries x k of one batch: 4 GiB of ids and scores."""
 
+MAX_SEARCH_THREADS = 256
+"""Threads that one call may search on."""
+
 MAX_FILTER_DEPTH = 32
 """Nesting of and / or / not in a filter."""
 

@@ -125,6 +125,7 @@ class Results(Sequence[Hit]):
     """Seconds: prepare (query to terms; encode, the neural network, is part of it), filter, search, total."""
     _explain: Callable[[int], Explanation] = field(repr=False)
     _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = field(repr=False)
+    _picture: Callable[[Mapping[str, Any]], bytes | None] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -153,6 +154,11 @@ class Results(Sequence[Hit]):
 
     def _own(self, hit: Hit) -> Hit:
         """Numbers mean something in one snapshot only: a hit of other results is refused."""
-        if not isinstance(hit, Hit) or hit not in self.hits[hit.rank - 1 : hit.rank]:
+        first = self.hits[0].rank if self.hits else 1
+        if (
+            not isinstance(hit, Hit)
+            or hit.rank < first
+            or hit not in self.hits[hit.rank - first : hit.rank - first + 1]
+        ):
             raise InvalidInput(f"not a hit of these results: {shown(hit)}")
         return hit

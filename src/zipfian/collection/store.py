@@ -27,6 +27,7 @@ from zipfian.index.segment import (
     delete_documents,
     write_segment,
 )
+from zipfian.retrieve.filters import parse_where
 
 Existing = Literal["error", "skip", "replace"]
 
@@ -170,6 +171,19 @@ class Store:
             if place is not None:
                 self._gone.setdefault(place[0], set()).add(place[1])
             removed += waiting is not None or place is not None
+        return removed
+
+    def delete_where(self, where: Mapping[str, Any]) -> int:
+        """Remove the documents that a filter allows, those since the last commit included; returns how many."""
+        condition = parse_where(where, self.settings.fields)
+        self.flush()  # filters read columns, which waiting documents have only in a segment
+        removed = 0
+        for seg_id, reader in self._readers.items():
+            gone = self._gone.get(seg_id, set())
+            found = set(np.flatnonzero(condition.mask(reader)).tolist()) - gone
+            if found:
+                self._gone[seg_id] = gone | found
+            removed += len(found)
         return removed
 
     def _locate(self, ids: list[str]) -> list[tuple[str, int] | None]:
