@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import zipfian as zf
+from tests.collection.samples import LEGS
 from tests.toys import ToyText, toy_vocabulary
 from zipfian import limits
 from zipfian.collection import Document, Leg, Results
-from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.errors import FingerprintMismatch, InvalidInput, LimitExceeded
 
 WORDS = "sun light plant food cat sleep river stone bread night".split()
 
@@ -187,3 +188,52 @@ class TestDeleteByFilter:
             with pytest.raises(InvalidInput, match="exactly one of the two"):
                 many.delete(**arguments)  # type: ignore[arg-type]
         assert many.delete([]) == 0
+
+
+class TestCopying:
+    def test_terms_and_vectors_as_they_are_stored(self, path: Path, tmp_path: Path) -> None:
+        with zf.Collection.open(path) as old, zf.Collection.create(tmp_path / "new.zf", old.legs) as new:
+            done: list[int] = []
+            assert new.copy_from(path, progress=done.append) == 5 and done[-1] == 5
+            new.commit()
+            assert list(new.documents()) == list(old.documents())
+            assert dict(new.fields) == dict(old.fields) and new.vector("c").tolist() == [1.0, 2.0]
+            for query, leg in (("plants light", "words"), ({1: 1.0, 4: 0.5}, "latent")):
+                theirs, ours = old.search(query, leg=leg), new.search(query, leg=leg)
+                assert [(h.id, h.score) for h in ours] == [(h.id, h.score) for h in theirs] != []
+            assert new.copy_from(path, existing="skip") == 0
+            with pytest.raises(InvalidInput, match="'a' is in the collection already"):
+                new.copy_from(path, existing="error")
+            assert new.check().ok
+
+    def test_nothing_is_encoded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        encoder = ToyText()
+        latent = Leg.latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=encoder)
+        legs = {"latent": latent, "dense": Leg.dense(encoder=encoder)}
+        with zf.Collection.create(tmp_path / "a.zf", legs, encodings=False) as old:
+            old.add([{"id": "a", "text": "A puppy sleeps."}, {"id": "b", "text": "The automobile is red."}])
+            old.commit()
+            wanted = [(h.id, h.score) for h in old.search("my hound")]
+            with zf.Collection.create(tmp_path / "b.zf", old.legs, encodings=False) as new:
+                with monkeypatch.context() as patched:
+                    patched.setattr(ToyText, "encode_documents", None)
+                    new.copy_from(tmp_path / "a.zf")
+                new.commit()
+                assert [(h.id, h.score) for h in new.search("my hound")] == wanted
+
+    def test_a_small_budget_of_memory(self, many: zf.Collection, tmp_path: Path) -> None:
+        with zf.Collection.create(tmp_path / "new.zf", memory_bytes=10_000) as new:
+            new.copy_from(tmp_path / "many.zf")
+            assert new.commit() > 1 and new.stats()["segments"] > 1
+            assert list(new.ids()) == list(many.ids())
+
+    def test_what_is_refused(self, path: Path, tmp_path: Path) -> None:
+        other = zf.Collection.create(tmp_path / "new.zf", {"words": Leg.words(), "latent": Leg.terms(6)})
+        with other, pytest.raises(FingerprintMismatch, match=r"leg 'latent' of .* legs="):
+            other.copy_from(path)
+        with zf.Collection.create(tmp_path / "dims.zf", LEGS) as new:
+            new.add([{"id": "z", "vector": [1.0, 2.0, 3.0]}])
+            with pytest.raises(InvalidInput, match="'c': vector 'default' has 2 numbers where others have 3"):
+                new.copy_from(path)
+            with pytest.raises(InvalidInput, match="existing must be"):
+                new.copy_from(path, existing="never")  # type: ignore[arg-type]

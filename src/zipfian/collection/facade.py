@@ -15,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.asking import Answers, Asking, answer_all, askings
+from zipfian.collection.items import Item
 from zipfian.collection.legs import Leg
 from zipfian.collection.model import QueryMode
 from zipfian.collection.opening import cache_of, engine_of
 from zipfian.collection.question import Question
 from zipfian.collection.results import Document, Hit, Results
 from zipfian.collection.store import Existing, Skipped
+from zipfian.collection.stored import stored_in
 from zipfian.collection.trust import Trust
 from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
@@ -163,6 +165,18 @@ class Collection(ABC):
     def upsert(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
         """Add documents, replacing those with the same id, which go last in order; arguments as for `add`."""
         return self.add(items, "replace", progress)
+
+    def copy_from(
+        self, path: str | os.PathLike[str], existing: Existing = "replace",
+        progress: Callable[[int], None] | None = None,
+    ) -> int:  # fmt: skip
+        """Take over the last commit of the collection in the folder `path`; returns how many documents.
+
+        Terms and vectors come as they are stored there, so nothing is encoded again; the legs must be the same. After
+        an interruption, run it again with `existing='skip'`. `progress` is as for `add`.
+        """
+        with stored_in(path, self.legs) as items:
+            return self._put_stored(items, existing, progress)
 
     def delete(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> int:
         """Remove the documents with these `ids`, or those that a filter `where` allows; returns how many were there.
@@ -450,6 +464,9 @@ class Collection(ABC):
     def _put(
         self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None, skipped: Skipped | None
     ) -> int: ...
+
+    @abstractmethod
+    def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int: ...
 
     @abstractmethod
     def _delete(self, ids: Iterable[Any]) -> int: ...

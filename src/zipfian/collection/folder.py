@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from zipfian.collection.asking import Answers
 from zipfian.collection.facade import Collection
-from zipfian.collection.items import check_id
+from zipfian.collection.items import Item, check_id
 from zipfian.collection.legquery import leg_query
 from zipfian.collection.legs import Leg, make_legs
 from zipfian.collection.opening import check_bytes, directory_of
@@ -113,6 +113,10 @@ class FolderCollection(Collection):
     ) -> int:
         with self._lock:
             return self._writing().put(items, existing, progress, skipped)
+
+    def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
+        with self._lock:
+            return self._writing().put_stored(items, existing, progress)
 
     def _delete(self, ids: Iterable[Any]) -> int:
         with self._lock:

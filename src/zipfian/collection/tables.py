@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ def arrow_table(found: Results, documents: bool) -> Any:
 def pandas_frame(found: Results, documents: bool) -> Any:
     """The same as a data frame."""
     try:
-        import pandas  # noqa: F401  # what Arrow hands its table over to
+        importlib.import_module("pandas")  # what Arrow hands its table over to
     except ImportError as error:
         raise MissingExtra("a data frame of results", "pandas") from error
     return arrow_table(found, documents).to_pandas()

@@ -29,7 +29,7 @@ def test_both_are_collections_with_every_verb(engine: Any) -> None:
 
 
 def test_an_engine_has_no_verb_of_its_own_beside_these() -> None:
-    assert set(verbs(OpenSearchCollection)) - set(verbs(zf.Collection)) == {"copy_from", "last", "reader"}
+    assert set(verbs(OpenSearchCollection)) - set(verbs(zf.Collection)) == {"last", "reader"}
     assert set(verbs(FolderCollection)) - set(verbs(zf.Collection)) == {"make_new", "open_old"}
 
 

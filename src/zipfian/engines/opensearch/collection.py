@@ -11,7 +11,6 @@ What cannot be the same, and says so when it is tried:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NoReturn
@@ -21,11 +20,10 @@ import numpy.typing as npt
 
 from zipfian.collection.asking import Answers
 from zipfian.collection.facade import Collection
-from zipfian.collection.items import check_id
+from zipfian.collection.items import Item, check_id
 from zipfian.collection.legs import Leg
 from zipfian.collection.question import Question
 from zipfian.collection.results import Document
-from zipfian.collection.settings import Settings
 from zipfian.collection.store import Existing, Skipped
 from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
@@ -33,18 +31,15 @@ from zipfian.engines.opensearch import models
 from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.documents import deletion
-from zipfian.engines.opensearch.export import stored_items
 from zipfian.engines.opensearch.filters import to_query
 from zipfian.engines.opensearch.legquery import leg_query
 from zipfian.engines.opensearch.mapping import Layout, read, vector_dims
 from zipfian.engines.opensearch.reader import PAGE, SCAN_DOCUMENTS, Reader, check_scan
 from zipfian.engines.opensearch.running import ClusterAnswers, cluster_plan, explain_id
 from zipfian.engines.opensearch.writing import Writing
-from zipfian.errors import EngineUnavailable, FingerprintMismatch, InvalidInput, ReadOnly
+from zipfian.errors import EngineUnavailable, InvalidInput, ReadOnly
 from zipfian.index.check import CheckReport
-from zipfian.index.directory import FSDirectory
 from zipfian.index.metadata import FieldType
-from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.scoring import Scoring
 from zipfian.types import Explanation
 
@@ -81,26 +76,8 @@ class OpenSearchCollection(Collection):
     ) -> int:
         return self._writer().put(items, existing, progress, skipped)
 
-    def copy_from(
-        self, path: str | os.PathLike[str], existing: Existing = "replace",
-        progress: Callable[[int], None] | None = None,
-    ) -> int:  # fmt: skip
-        """Take over all documents of a collection in a folder; returns how many.
-
-        Terms and vectors come as they are stored there, so nothing is encoded again; the legs must be the same. After
-        an interruption, run it again with `existing='skip'`.
-        """
-        writer = self._writer()
-        with Snapshot.open(FSDirectory(path)) as snapshot:
-            theirs = Settings.from_json(snapshot.settings, os.fspath(path)).legs
-            for name, leg in theirs.items():
-                own = self._layout.settings.legs.get(name)
-                if own != leg:
-                    raise FingerprintMismatch(
-                        f"leg {name!r} of {os.fspath(path)} is not the one of this index: create the index with "
-                        "legs=Collection.open(path).legs"
-                    )
-            return writer.put_stored(stored_items(snapshot, theirs), existing, progress)
+    def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
+        return self._writer().put_stored(items, existing, progress)
 
     def _delete(self, ids: Iterable[Any]) -> int:
         if isinstance(ids, str) or not isinstance(ids, Iterable):
