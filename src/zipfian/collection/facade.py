@@ -294,7 +294,7 @@ class Collection(ABC):
         self, queries: Iterable[Any] | None = None, k: int = 10, threads: int | None = None, *,
         images: Iterable[ImageSource] | None = None, **options: Any,
     ) -> list[Results]:  # fmt: skip
-        """What `search` gives for each of many queries, in their order, all from the same commit.
+        """What `search` gives for each of many queries, in their order; in a folder, all from the same commit.
 
         An encoder takes many queries in one pass, and the searches run side by side.
 
@@ -380,7 +380,7 @@ class Collection(ABC):
     def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
         """The stored documents that a filter `where` allows, all without one, in document order.
 
-        They are read a few at a time, all from the same commit, however many there are.
+        They are read a few at a time, all as they are when the first is read, however many there are.
 
         Examples
         --------
