@@ -380,7 +380,7 @@ class Collection(ABC):
     def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
         """The stored documents that a filter `where` allows, all without one, in document order.
 
-        They are read a few at a time, all as they are when the first is read, however many there are.
+        They are read a few at a time, all as of one point in time, however many there are.
 
         Examples
         --------
