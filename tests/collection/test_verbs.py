@@ -13,6 +13,7 @@ from tests.collection.samples import LEGS
 from tests.toys import ToyText, toy_vocabulary
 from zipfian import limits
 from zipfian.collection import Document, Leg, Results
+from zipfian.collection.encoding import Encoding
 from zipfian.errors import FingerprintMismatch, InvalidInput, LimitExceeded
 
 WORDS = "sun light plant food cat sleep river stone bread night".split()
@@ -216,7 +217,7 @@ class TestCopying:
             wanted = [(h.id, h.score) for h in old.search("my hound")]
             with zf.Collection.create(tmp_path / "b.zf", old.legs, encodings=False) as new:
                 with monkeypatch.context() as patched:
-                    patched.setattr(ToyText, "encode_documents", None)
+                    patched.setattr(Encoding, "fill", None)
                     new.copy_from(tmp_path / "a.zf")
                 new.commit()
                 assert [(h.id, h.score) for h in new.search("my hound")] == wanted

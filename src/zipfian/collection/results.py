@@ -202,10 +202,6 @@ class Results(Sequence[Hit]):
     def _own(self, hit: Hit) -> Hit:
         """Numbers mean something in one snapshot only: a hit of other results is refused."""
         first = self.hits[0].rank if self.hits else 1
-        if (
-            not isinstance(hit, Hit)
-            or hit.rank < first
-            or hit not in self.hits[hit.rank - first : hit.rank - first + 1]
-        ):
+        if not isinstance(hit, Hit) or hit not in self.hits[hit.rank - first : hit.rank - first + 1]:
             raise InvalidInput(f"not a hit of these results: {shown(hit)}")
         return hit
