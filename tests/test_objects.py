@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
+import numpy as np
 import pytest
 
 from zipfian.errors import FormatTooNew, InvalidInput, shown
-from zipfian.objects import JsonObject, finite_number, inner
+from zipfian.objects import JsonObject, finite_number, inner, plain
 
 DIGITS = re.compile("[0-9]+")
 
@@ -91,3 +93,9 @@ def test_messages_stay_short_and_plain() -> None:
     assert shown(10**5000) == f"a number of {(10**5000).bit_length()} bits"
     assert shown({"a": 1}) == "{'a': 1}"
     assert [finite_number(v) for v in (1, 1.5, True, 10**400, float("inf"), "1")] == [True, True, *[False] * 4]
+
+
+def test_plain_values_are_json() -> None:
+    given = {1: (float("nan"), np.float64("inf"), np.float32(0.5), np.int64(3)), "d": date(2024, 1, 31), "n": None}
+    assert plain(given) == {"1": [None, None, 0.5, 3], "d": "2024-01-31", "n": None}
+    assert plain(np.array([[1.0, np.nan], [True, 2.0]])) == [[1.0, None], [1.0, 2.0]]

@@ -56,6 +56,21 @@ MAX_K = 1_000_000
 MAX_BATCH_HITS = 2**28
 """Queries x k of one batch: 4 GiB of ids and scores."""
 
+MAX_SHOWN_HITS = 20
+"""Hits of a search that a notebook shows, with passages, thumbnails and reasons; the rest is counted."""
+
+MAX_SHOWN_CHARS = 400
+"""Characters of one id, passage or reason that a notebook shows."""
+
+MAX_THUMBNAIL_SIDE = 160
+"""Pixels of the longer side of a picture that a notebook shows."""
+
+MAX_THUMBNAIL_BYTES = 64 * 1024
+"""Bytes of it as a JPEG: usual ones have 5,000; a larger one is left out."""
+
+MAX_SEARCH_THREADS = 256
+"""Threads that one call may search on."""
+
 MAX_FILTER_DEPTH = 32
 """Nesting of and / or / not in a filter."""
 

@@ -2,14 +2,16 @@
 
 JSON knows fewer types than a program trusts in: `true` counts as 1, 1e400 is infinite, any key may be missing. Whatever
 reads settings from a file or a cluster takes them through `JsonObject`, so that a wrong one is an `InvalidInput` that
-says what it is, where it stands and what was expected.
+says what it is, where it stands and what was expected. `plain` goes the other way.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import date
 from typing import Any
 
 from zipfian.errors import FormatTooNew, InvalidInput, shown
@@ -181,3 +183,27 @@ def finite_number(value: object) -> bool:
         return math.isfinite(value)
     except OverflowError:  # a whole number beyond all floats
         return False
+
+
+def plain(value: object) -> Any:
+    """Any result as JSON values: dataclasses, mappings, dates, arrays and numpy numbers included.
+
+    JSON has no number that is not finite; such a one becomes None.
+    """
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if hasattr(value, "to_dict"):
+        return plain(value.to_dict())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, date):
+        return value.isoformat()
+    if hasattr(value, "tolist"):  # numpy arrays and scalars
+        return plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [plain(v) for v in value]
+    return str(value)

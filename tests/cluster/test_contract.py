@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,56 @@ def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
             assert told.value == pytest.approx(sum(p.value for p in told.parts), rel=1e-6)
         reranked = c.search("my puppy", k=2, method="two-stage", K=3)
         assert reranked[0].score == pytest.approx(c.score("dense", "my puppy", [reranked[0].id])[0], abs=1e-6)
+
+
+def test_it_is_a_collection(make: Make) -> None:
+    with make() as c:
+        assert isinstance(c, Collection)
+        with pytest.raises(InvalidInput, match="cannot be pickled or copied"):
+            copy.copy(c)
+
+
+def test_pages_and_many_queries(make: Make) -> None:
+    with make() as c:
+        c.add({**d, "metadata": {"n": i}} for i, d in enumerate(texts(40)))
+        c.commit()
+        queries = ["w1 w2 w40", "w3", "w1 w7", "unheard"]
+        for options in ({}, {"where": {"n": {">=": 10}}, "offset": 2}):
+            alone = [[(h.id, h.rank, h.score) for h in c.search(q, k=5, **options)] for q in queries]
+            for threads in (1, 3):
+                found = c.search_many(queries, 5, threads, **options)
+                assert [[(h.id, h.rank, h.score) for h in f] for f in found] == alone
+        whole = [(h.id, h.rank) for h in c.search("w1 w2 w40", k=9)]
+        page = c.search("w1 w2 w40", k=5, offset=4)
+        assert [(h.id, h.rank) for h in page] == whole[4:]
+        assert page.explain(page[0]).value == pytest.approx(page[0].score, rel=1e-5)
+        values = page.to_dict(documents=True)
+        assert [hit["text"] for hit in values["hits"]] == [h.text for h in page]
+        assert len(page.to_arrow()) == len(page) and page[0].id in page._repr_html_()
+
+
+def test_documents_by_filter(make: Make) -> None:
+    with make() as c:
+        c.add({**d, "metadata": {"n": i}} for i, d in enumerate(texts(250)))  # more than one page of documents
+        c.commit()
+        assert [d.id for d in c.documents()] == list(c.ids()) == [f"d{i}" for i in range(250)]
+        (one,) = c.documents({"n": 7})
+        assert one == c.get("d7")
+        assert c.count() == len(c) == 250 and c.count({"n": {"<": 30}}) == 30
+        assert [d.id for d in c.documents({"n": {">=": 245}})] == [f"d{i}" for i in range(245, 250)]
+        for wrong in ({"m": 1}, {"n": "x"}, "n"):
+            for call in (c.documents, c.count, lambda where: c.delete(where=where)):
+                with pytest.raises(InvalidInput):
+                    call(wrong)
+        c.add([{"id": "new", "metadata": {"n": 5}}])
+        c.upsert([{"id": "d6", "metadata": {"n": 600}}])
+        assert c.delete(where={"n": {"<": 10}}) == 10  # d6 is no longer one of them, and new is
+        c.commit()
+        assert "new" not in c and "d6" in c and c.count({"n": {"<": 10}}) == 0 and len(c) == 241
+        with pytest.raises(InvalidInput, match="exactly one of the two"):
+            c.delete()
+        with pytest.raises(InvalidInput, match="exactly one of the two"):
+            c.delete(["d11"], where={"n": 11})
 
 
 def test_what_cannot_be_the_same_says_so(address: str) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import zipfian as zf
+from tests.collection.parts import folder
 from zipfian import limits
 from zipfian.collection import Leg
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded, ZipfianError
@@ -316,7 +317,7 @@ def test_bad_settings(tmp_path: Path, call: Callable[[Path], Any], problem: str)
 
 
 def test_scoring_of_an_open_collection(c: zf.Collection) -> None:
-    path = c._directory.path
+    path = folder(c)._directory.path
     refused(lambda: zf.Collection.open(path, scoring={"visual": zf.BM25()}), InvalidInput, "there is no leg 'visual'")
     refused(lambda: zf.Collection.open(path, scoring={"words": "bm25"}), InvalidInput, "scoring must be BM25")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import zipfian as zf
+from tests.collection.parts import folder
 from tests.equality.compare import ranking
 from tests.equality.texts import paragraphs
 
@@ -36,7 +37,7 @@ def test_any_cache_gives_the_same_answers(path: Path, cache_bytes: int) -> None:
             ids = [h.id for h in wanted]
             assert tight.score("words", query, ids).tolist() == [h.score for h in wanted]
             assert tight.stats()["legs"]["words"]["cached_bytes"] <= cache_bytes
-        cache = tight._view.searcher("words")._cache
+        cache = folder(tight)._view.searcher("words")._cache
         assert cache is not None
         if cache_bytes in (3_000, 30_000):
             assert cache.resets > 0
@@ -48,4 +49,4 @@ def test_any_cache_gives_the_same_answers(path: Path, cache_bytes: int) -> None:
 def test_nothing_is_decoded_before_the_first_search(path: Path) -> None:
     with zf.Collection.open(path) as c:
         assert c.stats()["legs"]["words"]["cached_bytes"] == 0
-        assert c._view.searcher("words")._cache is None
+        assert folder(c)._view.searcher("words")._cache is None

@@ -15,7 +15,7 @@ import zipfian as zf
 from tests.equality.compare import assert_same, fresh, ranking
 from tests.index.doubles import FaultyDirectory, fail_from, fail_once
 from zipfian.collection import Leg
-from zipfian.collection.facade import Collection
+from zipfian.collection.folder import FolderCollection
 from zipfian.errors import InvalidInput
 from zipfian.index.commit import Writer
 from zipfian.index.directory import ByteArray, FSDirectory
@@ -53,7 +53,7 @@ def late(n: int) -> dict[int, float]:
     return {n % 20: 0.25 + n}
 
 
-Step = Callable[[zf.Collection], object]
+Step = Callable[[FolderCollection], object]
 
 STEPS: list[Step] = [
     lambda c: c.add([raw(n) for n in range(12, 24)], existing="skip"),
@@ -107,10 +107,10 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> zf.Collection:
     return fresh(tmp_path_factory.mktemp("wanted") / "c", {**LEGS, "late": LATE}, [order[i] for i in ids])
 
 
-def open_faulty(path: Path) -> tuple[Folder, zf.Collection]:
+def open_faulty(path: Path) -> tuple[Folder, FolderCollection]:
     """A collection for writing on a folder that can fail; it writes a segment every few documents."""
     folder = Folder(FSDirectory(path))
-    return folder, Collection._make(folder, Writer(folder), None, None, 15_000, 1 << 20)
+    return folder, FolderCollection._make(folder, Writer(folder), None, None, 15_000, 1 << 20)
 
 
 def operations(start: Path, path: Path) -> list[str]:
@@ -125,7 +125,7 @@ def operations(start: Path, path: Path) -> list[str]:
     return done
 
 
-def run(c: zf.Collection, first: int = 0) -> tuple[int, OSError | None]:
+def run(c: FolderCollection, first: int = 0) -> tuple[int, OSError | None]:
     """The steps from `first` on, until one fails: its number and the error."""
     for n, step in enumerate(STEPS[first:], first):
         try:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import zipfian as zf
+from tests.collection.parts import folder
 from zipfian.collection import Leg
 
 DATES = [date(2020 + n % 5, 1 + n % 12, 1) for n in range(300)]
@@ -90,7 +91,7 @@ def test_filters_do_not_change_explanations(c: zf.Collection) -> None:
 
 
 def test_a_filter_survives_a_reopened_collection(c: zf.Collection) -> None:
-    with zf.Collection.open(c._directory.path) as again:
+    with zf.Collection.open(folder(c)._directory.path) as again:
         for where, _ in FILTERS:
             one, two = (x.search("word", 20, where) for x in (c, again))
             assert [(h.id, h.score) for h in one] == [(h.id, h.score) for h in two]

@@ -117,6 +117,7 @@ class TestResults:
             "leg": "words",
             "scoring": zf.BM25().to_json(),
             "k": 3,
+            "offset": 0,
             "where": {"lang": "en"},
         }
         assert set(found.timings) == {"prepare", "encode", "filter", "search", "total"}

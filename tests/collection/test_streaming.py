@@ -16,6 +16,7 @@ import pytest
 
 import zipfian as zf
 from tests.collection.adder import documents
+from tests.collection.parts import folder
 from tests.equality.compare import assert_same, fresh
 from zipfian.collection import Leg
 
@@ -32,8 +33,8 @@ def long_documents(
         text = " ".join(f"w{i}" for i in rng.zipf(1.3, 150) % 5_000)
         terms = np.unique(rng.integers(0, 1_000, 40))
         yield {"id": f"d{n}", "text": text, "terms": {"latent": (terms, rng.uniform(0.1, 3.0, len(terms)))}}
-        if c is not None and seen is not None and c._store is not None:
-            seen |= {entry.id for entry in c._store.writer.entries}
+        if c is not None and seen is not None and folder(c)._store is not None:
+            seen |= {entry.id for entry in folder(c)._store.writer.entries}
 
 
 LEGS = {"words": Leg.words(), "latent": Leg.terms(1_000)}
@@ -53,7 +54,7 @@ def test_a_generator_larger_than_the_budget(tmp_path: Path) -> None:
         assert len(c) == 0  # nothing is seen before the commit
         assert c.add(long_documents(1_500, c, segments), existing="skip") == 900
         assert len(segments) >= 15  # and most of them are merged already
-        assert len(c._store._readers) <= 12
+        assert len(folder(c)._store._readers) <= 12
         c.commit()
         assert c.stats()["segments"] <= 12
         with fresh(tmp_path / "fresh", LEGS, long_documents(1_500)) as whole:
@@ -63,7 +64,7 @@ def test_a_generator_larger_than_the_budget(tmp_path: Path) -> None:
 def test_open_files_stay_few_without_a_commit(quick_path: Path) -> None:
     with zf.Collection.create(quick_path / "c", memory_bytes=0) as c:
         c.add({"id": str(n), "text": f"number {n}"} for n in range(60))  # a segment each
-        assert len(c._store._readers) <= 12
+        assert len(folder(c)._store._readers) <= 12
         c.delete(["7", "30"])
         c.upsert({"id": str(n), "text": f"again {n}"} for n in range(20, 40))
         c.commit()

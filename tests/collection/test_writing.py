@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import zipfian as zf
+from tests.collection.parts import folder
 from zipfian.collection import Document, Leg
 from zipfian.errors import InvalidInput
 
@@ -110,8 +111,8 @@ class TestWriting:
             for i, size in enumerate([30] * 2 + [1] * 8 + [30] * 3):
                 c.add([{"id": f"{i}.{j}", "text": "x"} for j in range(size)])
                 c.commit()
-            assert [entry.n_docs for entry in c._store.writer.entries] == [30, 30, 8, 30, 30, 30]
-            assert [reader.n_docs for reader in c._store._readers.values()] == [30, 30, 8, 30, 30, 30]
+            assert [entry.n_docs for entry in folder(c)._store.writer.entries] == [30, 30, 8, 30, 30, 30]
+            assert [reader.n_docs for reader in folder(c)._store._readers.values()] == [30, 30, 8, 30, 30, 30]
             assert list(c.ids())[60:68] == [f"{i}.0" for i in range(2, 10)]
 
     def test_a_merge_drops_deleted_documents_everywhere(self, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import zipfian as zf
+from tests.collection.parts import folder
 from tests.hostile import inputs_files
 from tests.hostile import inputs_pools as pools
 from tests.hostile.case import Case, WrongAnswer
@@ -62,7 +63,7 @@ def suffer(case: Case, folder: Path) -> str:
         except ZipfianError as error:
             refused = error
             check_message(error)
-        if refused is not None and not c._store.writer.closed:  # type: ignore[union-attr]
+        if refused is not None and not folder(c)._store.writer.closed:  # type: ignore[union-attr]
             c.rollback()
             same(answers(c), expected, "after the refusal")
     with zf.Collection.open(folder / "c", encodings=False) as again:
@@ -300,7 +301,7 @@ def _odd_writing(rng: Random, c: zf.Collection) -> str:
 
 
 def _odd_opening(rng: Random, c: zf.Collection) -> str:
-    path, value = c._directory.path, pools.anything(rng)
+    path, value = folder(c)._directory.path, pools.anything(rng)
     name = rng.choice(["mode", "scoring", "generation", "memory_bytes", "cache_bytes", "encodings", "other"])
     with zf.Collection.open(path, **{name: value}) as other:
         return f"{len(other)} documents"

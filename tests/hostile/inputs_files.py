@@ -11,16 +11,17 @@ from random import Random
 from typing import Any
 
 import zipfian as zf
+from tests.collection.parts import folder
 from tests.hostile.case import WrongAnswer
 from tests.hostile.inputs_base import taken
 from zipfian.errors import ZipfianError
 
 
 def lost_lock(rng: Random, c: zf.Collection) -> str:
-    path = c._directory.path
+    path = folder(c)._directory.path
     c.add([{"id": "mine", "text": "apple"}])
     if rng.random() < 0.5:
-        c._store.flush()  # type: ignore[union-attr]
+        folder(c)._store.flush()  # type: ignore[union-attr]
     (path / "write.lock").unlink()
     if rng.random() < 0.2:
         (path / "write.lock").touch()
@@ -63,7 +64,7 @@ def full_disk(rng: Random, c: zf.Collection) -> str:
 
 
 def missing_manifest(rng: Random, c: zf.Collection) -> str:
-    path = c._directory.path
+    path = folder(c)._directory.path
     manifests = sorted(path.glob("manifest-*.json"))
     for old in manifests[:-1]:
         old.unlink()

@@ -6,7 +6,6 @@ so piping a command gives plain text and nothing is drawn in a log file.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import shutil
@@ -14,12 +13,12 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date
-from typing import Any, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
 from zipfian.cli._terminal import BOLD, DIM, MATCH, escaped, is_terminal, printable, unguarded
+from zipfian.objects import plain
 
 T = TypeVar("T")
 
@@ -64,25 +63,6 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], right: Itera
     ]
     lines = [line.rstrip() for line in lines]
     return "\n".join([paint(lines[0], DIM), *lines[1:]])
-
-
-def plain(value: object) -> Any:
-    """Any result as JSON values: dataclasses, mappings, dates, arrays and numpy numbers included."""
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if hasattr(value, "to_dict"):
-        return plain(value.to_dict())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, date):
-        return value.isoformat()
-    if hasattr(value, "tolist"):  # numpy arrays and scalars
-        return plain(value.tolist())
-    if isinstance(value, Iterable):
-        return [plain(v) for v in value]
-    return str(value)
 
 
 def print_json(value: object) -> None:

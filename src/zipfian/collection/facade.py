@@ -1,54 +1,51 @@
-"""`Collection`: a folder of documents that can be searched. The one class most users need."""
+"""`Collection`: documents that can be searched, and every verb for them. The one class most users need.
+
+A collection is in a folder (`folder.py`) or in a cluster (`engines/`). Arguments, their defaults and what they mean are
+written here, once, and checked as far as that is the same for all; an engine has what is abstract here.
+"""
 
 from __future__ import annotations
 
 import os
-import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection import search as searching
+from zipfian.collection.asking import Answers, Asking, answer_all, askings
 from zipfian.collection.following import Synced, follow
-from zipfian.collection.items import check_id
-from zipfian.collection.legquery import leg_query
-from zipfian.collection.legs import Leg, make_legs
+from zipfian.collection.items import Item
+from zipfian.collection.legs import Leg
 from zipfian.collection.model import QueryMode
-from zipfian.collection.opening import cache_of, check_bytes, directory_of, engine_of
-from zipfian.collection.plan import make_plan
+from zipfian.collection.opening import cache_of, engine_of
 from zipfian.collection.question import Question
-from zipfian.collection.results import Document, Hit, Results
-from zipfian.collection.settings import Settings
-from zipfian.collection.shortlists import Shortlists
-from zipfian.collection.store import Existing, Skipped, Store
-from zipfian.collection.transforms import finder, keep, problems
+from zipfian.collection.results import Document, Results
+from zipfian.collection.store import Existing, Skipped
+from zipfian.collection.stored import stored_in
 from zipfian.collection.trust import Trust
 from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
-from zipfian.errors import InvalidInput, ReadOnly, shown
+from zipfian.errors import InvalidInput, shown
 from zipfian.explain.terms import compare
 from zipfian.fuse.methods import Method
-from zipfian.index.check import CheckReport, check
-from zipfian.index.commit import Writer
-from zipfian.index.directory import FSDirectory
-from zipfian.index.snapshot import Snapshot
+from zipfian.index.check import CheckReport
 from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.retrieve.scoring import Scoring
-from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
 
 CACHE_BYTES = 1 << 29
 MEMORY_BYTES = 1 << 28
 
 
-class Collection:
-    """A durable collection of documents in a folder, searchable by words and by ready-made sparse vectors.
+class Collection(ABC):
+    """A durable collection of documents, in a folder or in a cluster, searchable by words, meaning, pictures and terms.
 
-    One writer at a time (mode 'w', an OS lock), any number of readers. Searches see the last commit, or the one that
-    was newest when the collection was opened for reading; `refresh` moves on. Every result keeps its snapshot.
+    Where an engine cannot do what a verb says, the verb's error says so. A folder has one writer at a time (mode 'w', an
+    OS lock) and any number of readers. Searches see the last commit, or the one that was newest when the collection
+    was opened for reading; `refresh` moves on. Every result keeps its snapshot.
 
     Examples
     --------
@@ -60,29 +57,6 @@ class Collection:
     ...     [hit.id for hit in notes.search("how do plants make food?")]
     ['a']
     """
-
-    def __init__(
-        self,
-        directory: FSDirectory,
-        writer: Writer | None,
-        scoring: Mapping[str, Scoring] | None,
-        generation: int | None,
-        memory_bytes: int,
-        cache_bytes: int,
-        encodings: EncodingCache | None = None,
-        trust: Trust | None = None,
-    ) -> None:
-        """Use `create` or `open`."""
-        self._directory = directory
-        self._trust = Trust() if trust is None else trust
-        self._scoring = dict(scoring or {})
-        self._cache_bytes = cache_bytes
-        self._lock = threading.RLock()
-        self._closed = False
-        # kept beside the view, not in it: what refers to itself would keep a snapshot's files from being removed
-        self._current: tuple[View, Shortlists[Any]] = (self._look(generation), Shortlists())
-        settings = self._settings(self._view.snapshot)
-        self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
 
     @classmethod
     def create(
@@ -123,16 +97,10 @@ class Collection:
         if other is not None:
             made: Collection = other.create(path, legs, encodings=encodings, pictures=pictures, **engine)
             return made
-        chosen, trust = Settings(make_legs(legs)), Trust.of((), pictures)
-        check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
-        directory = directory_of(path)
-        writer = Writer(directory, create=True, settings=chosen.to_json())
-        try:
-            keep(directory, chosen.legs)
-        except BaseException:
-            writer.close()
-            raise
-        return cls._make(directory, writer, None, None, memory_bytes, cache_bytes, cache_of(encodings), trust)
+        from zipfian.collection.folder import FolderCollection
+
+        trust = Trust.of((), pictures)
+        return FolderCollection.make_new(path, legs, memory_bytes, cache_bytes, cache_of(encodings), trust)
 
     @classmethod
     def open(
@@ -172,30 +140,12 @@ class Collection:
             raise InvalidInput("an older generation can only be read: use zipfian.index.restore to go back to it")
         if scoring is not None and not isinstance(scoring, Mapping):
             raise InvalidInput(f"scoring must name the legs, such as {{'words': BM25(...)}}, not {shown(scoring)}")
-        check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
-        directory = directory_of(path)
-        allowed = Trust.of(trust, pictures)
-        writer = Writer(directory) if mode == "w" else None
-        return cls._make(
-            directory, writer, scoring, generation, memory_bytes, cache_bytes, cache_of(encodings), allowed
+        from zipfian.collection.folder import FolderCollection
+
+        allowed, cache = Trust.of(trust, pictures), cache_of(encodings)
+        return FolderCollection.open_old(
+            path, mode == "w", scoring, generation, memory_bytes, cache_bytes, cache, allowed
         )
-
-    @classmethod
-    def _make(cls, directory: FSDirectory, writer: Writer | None, *rest: Any) -> Collection:
-        try:
-            return cls(directory, writer, *rest)
-        except BaseException:
-            if writer is not None:
-                writer.close()
-            raise
-
-    def _look(self, generation: int | None = None) -> View:
-        snapshot = Snapshot.open(self._directory, generation)
-        return View(snapshot, self._settings(snapshot).with_scoring(self._scoring), self._cache_bytes)
-
-    def _settings(self, snapshot: Snapshot) -> Settings:
-        known = Settings.from_json(snapshot.settings, str(self._directory), self._trust)
-        return known.finding(finder(self._directory))
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -211,39 +161,56 @@ class Collection:
         called with the number taken so far. A document that cannot be taken, such as a damaged picture, is an error
         that names it; with `skipped`, that is called with its id and the error instead, and the rest goes on.
         """
-        with self._lock:
-            return self._writing().put(items, existing, progress, skipped)
+        return self._put(items, existing, progress, skipped)
 
     def upsert(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
         """Add documents, replacing those with the same id, which go last in order; arguments as for `add`."""
         return self.add(items, "replace", progress)
 
-    def delete(self, ids: Iterable[str]) -> int:
-        """Remove the documents with these `ids`; returns how many were there."""
-        with self._lock:
-            return self._writing().delete(ids)
+    def copy_from(
+        self, path: str | os.PathLike[str], existing: Existing = "replace",
+        progress: Callable[[int], None] | None = None,
+    ) -> int:  # fmt: skip
+        """Take over the last commit of the collection in the folder `path`; returns how many documents.
 
+        Terms and vectors come as they are stored there, so nothing is encoded again; the legs must be the same. After
+        an interruption, run it again with `existing='skip'`. `progress` is as for `add`.
+        """
+        with stored_in(path, self.legs) as items:
+            return self._put_stored(items, existing, progress)
+
+    def delete(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> int:
+        """Remove the documents with these `ids`, or those that a filter `where` allows; returns how many were there.
+
+        What was added since the last commit is removed, too. In a cluster, a filter sees what was added after it has
+        made it visible, and a document that somebody replaces meanwhile stays.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add({"id": f"n{year}", "metadata": {"year": year}} for year in range(2019, 2025))
+        >>> notes.delete(["n2024"]), notes.delete(where={"year": {"<": 2021}})
+        (1, 2)
+        """
+        if (ids is None) == (where is None):
+            raise InvalidInput("delete takes an iterable of ids or a filter where={...}: exactly one of the two")
+        return self._delete_where(where) if where is not None else self._delete(ids or ())
+
+    @abstractmethod
     def commit(self, user: Mapping[str, Any] | None = None) -> int:
         """Make all changes durable and visible, all or nothing; returns the generation.
 
         `user` (JSON values) is stored with the commit. After an error nothing is lost, and the call may be repeated.
         """
-        with self._lock:
-            store = self._writing()
-            generation = store.commit(user)
-            if generation != self._view.generation:
-                self._current = (self._look(), Shortlists())
-            return generation
 
+    @abstractmethod
     def rollback(self) -> None:
         """Forget all changes since the last commit."""
-        with self._lock:
-            self._writing().rollback()
 
+    @abstractmethod
     def merge(self, max_segments: int = 1) -> None:
         """Join segments, `max_segments` at most are left, and drop deleted documents. Then `commit`. Scores stay."""
-        with self._lock:
-            self._writing().merge(max_segments)
 
     def add_leg(
         self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None,
@@ -254,14 +221,12 @@ class Collection:
         What was encoded before, and is still in the encode cache, is not encoded again. `progress` is called with the
         number of documents done.
         """
-        with self._lock:
-            self._writing().add_leg(name, leg, terms, progress)
+        self._add_leg(name, leg, terms, progress)
 
     def sync(self, source: Any, **options: Any) -> Synced:
-        """Follow a folder of texts and pictures, or a file of records: add, replace and remove what has changed.
+        """Follow a folder or a file of records, `source`: add, replace and remove what has changed, and commit.
 
-        `source` is a path, or an open `zipfian.ingest.Source`; `options` are those of `zipfian.ingest.sync`, such as
-        `on_bad="skip"`, `follow_links=True` and `progress`. It commits, and returns counts and what could not be read.
+        `options` are those of `zipfian.ingest.sync`; it returns counts and what could not be read.
         """
         return follow(self, source, options)
 
@@ -274,6 +239,7 @@ class Collection:
         k: int = 10,
         where: Mapping[str, Any] | None = None,
         *,
+        offset: int = 0,
         image: ImageSource | None = None,
         leg: str | None = None,
         method: str | Method | None = None,
@@ -297,6 +263,8 @@ class Collection:
             Hits at most. Fewer come back when fewer documents share a term with the query.
         where
             A metadata filter such as `{"lang": "en", "year": {">=": 2020}}`, applied before scoring.
+        offset
+            Hits to pass over: those of the ranks offset + 1 to offset + k come back, the last of `k=offset + k`.
         image
             A picture to search with: a path, the bytes of a file or pixels.
         leg
@@ -322,22 +290,51 @@ class Collection:
         exact_match_bonus
             Added to the score of a document whose text is the query itself, and marked in the hit.
         """
-        check_k(k)
-        searching.check_bonus(exact_match_bonus)
-        self.view()
-        (view, shortlists), question = self._current, Question.of(asked, image, query)
-        plan = make_plan(
-            view.settings,
-            question,
-            k=k,
-            leg=leg,
-            method=method,
-            preset_name=preset,
-            scoring=scoring,
-            depth=K,
-            ann=ann,
-        )
-        return searching.run(view, question, plan, k, where, exact_match_bonus, shortlists)
+        answers = self._answers()
+        options = {
+            "offset": offset, "where": where, "leg": leg, "method": method, "preset": preset, "scoring": scoring,
+            "query": query, "K": K, "ann": ann, "exact_match_bonus": exact_match_bonus,
+        }  # fmt: skip
+        asking = Asking.of(asked, image, k, options)
+        return answers.run(asking, answers.plan(asking))
+
+    def search_many(
+        self, queries: Iterable[Any] | None = None, k: int = 10, threads: int | None = None, *,
+        images: Iterable[ImageSource] | None = None, **options: Any,
+    ) -> list[Results]:  # fmt: skip
+        """What `search` gives for each of many queries, in their order; in a folder, all from the same commit.
+
+        An encoder takes many queries in one pass, and the searches run side by side.
+
+        Parameters
+        ----------
+        queries
+            What `search` takes as its first argument, one for each search.
+        k
+            Hits of each search at most.
+        threads
+            Searches at a time; by default, as many as there are cores.
+        images
+            Pictures to search with, alone or one beside each query.
+        options
+            The other arguments of `search`, the same for all: `where`, `offset`, `leg`, `method` and so on.
+
+        Returns
+        -------
+        list of Results
+            One for each query. What a pass for many took is in none of their timings.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Plants make food."}, {"id": "b", "text": "Cats sleep."}])
+        >>> _ = notes.commit()
+        >>> [[hit.id for hit in found] for found in notes.search_many(["cats", "food for cats", "dogs"])]
+        [['b'], ['b', 'a'], []]
+        """
+        answers = self._answers()
+        return answer_all(answers, askings(queries, images, k, options), threads)
 
     def score(
         self, leg: str, asked: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
@@ -347,16 +344,9 @@ class Collection:
 
         The other arguments are as for `search`.
         """
-        view = self.view()
         if isinstance(ids, str):
             raise InvalidInput("score takes a sequence of ids; put a single id into a list")
-        prepared = leg_query(view, leg, Question.of(asked, image, query), scoring)
-        docs = view.numbers(ids)
-        scores = prepared.score(docs)
-        mask = view.mask(where)
-        if mask is not None:
-            scores[~mask[docs]] = np.nan
-        return scores
+        return self._score(leg, Question.of(asked, image, query), ids, where, scoring)
 
     def explain(
         self, asked: Any, id: str, *, image: ImageSource | None = None, leg: str | None = None,
@@ -367,9 +357,8 @@ class Collection:
 
         The other arguments are as for `search`.
         """
-        view, question = self.view(), Question.of(asked, image, query)
-        plan = make_plan(view.settings, question, leg=leg, method=method, preset_name=preset, scoring=scoring)
-        return searching.explain_id(view, question, plan, id)
+        how = {"leg": leg, "method": method, "preset_name": preset, "scoring": scoring}
+        return self._explain(Question.of(asked, image, query), id, how)
 
     def why(self, asked: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
         """Which terms put `id_a` above `id_b` (or below): the difference of their scores, part by part.
@@ -379,118 +368,133 @@ class Collection:
         a, b = (self.explain(asked, i, **options) for i in (id_a, id_b))
         return compare(a, b, id_a, id_b)
 
+    @abstractmethod
     def get(self, id: str) -> Document | None:
         """The stored document of this `id`, or None."""
-        view = self.view()
-        number = int(view.find([check_id(id)])[0])
-        return None if number < 0 else view.document(number)
 
+    @abstractmethod
     def picture(self, id: str) -> bytes | None:
-        """The file of a document's picture, None where it has none; an error where it may not be opened."""
-        found = self.get(id)
-        return None if found is None else self._trust.picture(found.metadata)
+        """The file of the picture of document `id`, None where it has none; an error where it may not be opened."""
 
+    @abstractmethod
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
         """The pooled vector of document `id` that is stored under `name`, or None."""
-        view = self.view()
-        return view.vector(view.number(id), name)
 
+    @abstractmethod
     def ids(self) -> Iterator[str]:
         """All ids, in document order (that of the last upsert)."""
-        return self.view().ids()
+
+    @abstractmethod
+    def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
+        """The stored documents that a filter `where` allows, all without one, in document order.
+
+        They are read a few at a time, all as of one point in time, however many there are.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add({"id": f"n{year}", "metadata": {"year": year}} for year in range(2021, 2025))
+        >>> _ = notes.commit()
+        >>> [document.id for document in notes.documents({"year": {">": 2022}})], notes.count({"year": 2021})
+        (['n2023', 'n2024'], 1)
+        """
+
+    @abstractmethod
+    def count(self, where: Mapping[str, Any] | None = None) -> int:
+        """How many documents a filter `where` allows; all there are without one."""
 
     def __len__(self) -> int:
-        return len(self.view())
+        return self.count()
 
-    def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and bool(self.view().find([id])[0] >= 0)
+    @abstractmethod
+    def __contains__(self, id: object) -> bool: ...
 
     @property
+    @abstractmethod
     def generation(self) -> int:
         """Number of the commit that searches see."""
-        return self.view().generation
 
     @property
+    @abstractmethod
     def user(self) -> Mapping[str, Any]:
         """What was attached to that commit."""
-        return self.view().snapshot.user
 
     @property
+    @abstractmethod
     def fields(self) -> Mapping[str, str]:
         """Metadata fields and their types."""
-        return dict(self.view().settings.fields)
 
     @property
+    @abstractmethod
     def legs(self) -> Mapping[str, Leg]:
         """The legs and their settings."""
-        return dict(self.view().settings.legs)
 
+    @abstractmethod
     def view(self) -> View:
-        """The snapshot that searches see now: its legs' searchers, document numbers and stored vectors.
+        """The snapshot of a folder that searches see now: its legs' searchers, document numbers and stored vectors.
 
         For measuring and inspecting. It stays as it is whatever is committed later; document numbers are its own.
         """
-        if self._closed:
-            raise InvalidInput("this collection is closed; open it again")
-        return self._view
 
+    @abstractmethod
     def refresh(self) -> int:
         """See the newest commit; returns its generation. A writer's own commits are seen at once.
 
         Without a newer commit everything stays as it is, decoded lists included.
         """
-        with self._lock:
-            self.view()
-            newest = self._look()
-            if newest.generation != self._view.generation:
-                self._current = (newest, Shortlists())
-            return self._view.generation
 
+    @abstractmethod
     def stats(self) -> dict[str, Any]:
         """Documents, segments, and for each leg terms, postings, mean length and bytes on disk."""
-        from zipfian.collection.stats import collect
 
-        return collect(self.view())
-
+    @abstractmethod
     def check(self) -> CheckReport:
         """Read every byte of every kept commit and compare what must agree."""
-        report = check(self._directory)
-        report.problems += problems(self._directory, self.legs)
-        return report
 
+    @abstractmethod
     def close(self) -> None:
         """Give the write lock back; uncommitted changes are forgotten. Results already returned stay usable."""
-        with self._lock:
-            if not self._closed:
-                self._closed = True
-                if self._store is not None:
-                    self._store.writer.close()
 
-    def __enter__(self) -> Collection:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def __reduce__(self) -> NoReturn:
-        """Pickled or copied, it would be a second holder of a lock and of open files."""
-        raise InvalidInput(f"a collection cannot be pickled or copied: open {self._directory} again where it is needed")
+        """Pickled or copied, it would be a second holder of a lock, of open files or of connections."""
+        raise InvalidInput(f"a collection cannot be pickled or copied: open {self._place()} again where it is needed")
 
-    def __repr__(self) -> str:
-        state = "closed" if self._closed else f"generation {self._view.generation}, {len(self._view)} documents"
-        return f"<Collection {str(self._directory)!r}: {state}>"
+    # -- an engine's own part
+    @abstractmethod
+    def _put(
+        self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None, skipped: Skipped | None
+    ) -> int: ...
 
-    def _writing(self) -> Store:
-        self.view()
-        if self._store is None:
-            raise ReadOnly("this collection is open for reading: Collection.open(path, mode='w')")
-        if self._store.writer.closed:
-            raise InvalidInput("a failed commit ended writing here: close this collection and open it again")
-        return self._store
+    @abstractmethod
+    def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int: ...
 
-    @property
-    def _view(self) -> View:
-        return self._current[0]
+    @abstractmethod
+    def _delete(self, ids: Iterable[Any]) -> int: ...
+    @abstractmethod
+    def _delete_where(self, where: Mapping[str, Any]) -> int: ...
 
+    @abstractmethod
+    def _add_leg(
+        self, name: str, leg: Leg, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
+    ) -> None: ...
 
-__all__ = ["Collection", "Hit", "Results"]
+    @abstractmethod
+    def _answers(self) -> Answers: ...
+
+    @abstractmethod
+    def _score(
+        self, leg: str, question: Question, ids: Sequence[str], where: Mapping[str, Any] | None, scoring: Scoring | None
+    ) -> npt.NDArray[np.float64]: ...
+
+    @abstractmethod
+    def _explain(self, question: Question, doc_id: str, how: Mapping[str, Any]) -> Explanation: ...
+
+    @abstractmethod
+    def _place(self) -> str: ...

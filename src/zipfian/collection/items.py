@@ -108,9 +108,15 @@ def check_item(
             add_terms(item, leg, terms, settings)
     except (InvalidInput, LimitExceeded) as e:
         raise type(e)(f"document {doc_id!r}: {e}") from None
-    item.nbytes = _OBJECT_BYTES + len(doc_id) + size + _FIELD_BYTES * len(metadata) + _TOKEN_SHARE * len(text or "")
-    item.nbytes += arrays_nbytes(item) + _COUNTED_BYTES * sum(map(len, counts.values()))
+    item.nbytes = waiting_nbytes(item, size)
     return item, fields
+
+
+def waiting_nbytes(item: Item, metadata_bytes: int | None = None) -> int:
+    """Bytes of a document while it waits."""
+    size = len(encode_metadata(item.metadata)) if metadata_bytes is None else metadata_bytes
+    own = _OBJECT_BYTES + len(item.id) + size + _FIELD_BYTES * len(item.metadata) + _TOKEN_SHARE * len(item.text or "")
+    return own + arrays_nbytes(item) + _COUNTED_BYTES * sum(map(len, item.counts.values()))
 
 
 def arrays_nbytes(item: Item) -> int:

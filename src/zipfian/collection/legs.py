@@ -294,7 +294,7 @@ class Leg:
 
     @classmethod
     def from_json(cls, name: str, data: Any, trusted: Container[str] = ()) -> Leg:
-        """What `to_json` gave; the models it names are only loaded when they are used.
+        """The leg of a `name` from `data` that `to_json` gave; the models it names are loaded when they are used.
 
         `trusted` names models that may be loaded then beside those that come with the package.
         """

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from zipfian.collection import tables
+from zipfian.collection.notebook import to_html
 from zipfian.errors import InvalidInput, shown
 from zipfian.explain.highlight import Snippet
 from zipfian.explain.terms import compare
@@ -125,6 +127,7 @@ class Results(Sequence[Hit]):
     """Seconds: prepare (query to terms; encode, the neural network, is part of it), filter, search, total."""
     _explain: Callable[[int], Explanation] = field(repr=False)
     _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = field(repr=False)
+    _picture: Callable[[Mapping[str, Any]], bytes | None] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -151,8 +154,54 @@ class Results(Sequence[Hit]):
         """The best passages of the text of `hit` with the matching words marked; `options` of `explain.highlight`."""
         return self._highlight(self._own(hit).number, options)
 
+    def picture(self, hit: Hit) -> bytes | None:
+        """The file of the picture of `hit`, None where it has none; an error where it may not be opened."""
+        return self._picture(self._own(hit).metadata)
+
+    def to_dict(self, documents: bool = False) -> dict[str, Any]:
+        """The search as plain JSON values: query, hits with what each leg gave, settings and seconds.
+
+        With `documents`, hits have their stored text and metadata, too. Numbers that are not finite become None.
+
+        Examples
+        --------
+        >>> import json, tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Plants make food."}])
+        >>> _ = notes.commit()
+        >>> found = json.loads(json.dumps(notes.search("food").to_dict(documents=True)))
+        >>> found["query"], found["hits"][0]["id"], found["hits"][0]["text"]
+        ('food', 'a', 'Plants make food.')
+        """
+        return tables.values_of(self, documents)
+
+    def to_arrow(self, documents: bool = False) -> Any:
+        """The hits as a `pyarrow.Table` (extra `parquet`), a row each: rank, id, score, and three columns for each leg.
+
+        With `documents`, there are columns for text and for metadata, which is JSON.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Plants make food."}])
+        >>> _ = notes.commit()
+        >>> notes.search("food").to_arrow().column_names
+        ['rank', 'id', 'score', 'words.rank', 'words.score', 'words.share']
+        """
+        return tables.arrow_table(self, documents)
+
+    def to_pandas(self, documents: bool = False) -> Any:
+        """The table of `to_arrow` as a pandas data frame (extra `pandas`), with `documents` as there."""
+        return tables.pandas_frame(self, documents)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: hits with marked passages, thumbnails and reasons. All text is escaped."""
+        return to_html(self)
+
     def _own(self, hit: Hit) -> Hit:
         """Numbers mean something in one snapshot only: a hit of other results is refused."""
-        if not isinstance(hit, Hit) or hit not in self.hits[hit.rank - 1 : hit.rank]:
+        first = self.hits[0].rank if self.hits else 1
+        if not isinstance(hit, Hit) or hit not in self.hits[hit.rank - first : hit.rank - first + 1]:
             raise InvalidInput(f"not a hit of these results: {shown(hit)}")
         return hit

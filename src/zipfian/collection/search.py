@@ -2,65 +2,81 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
+from zipfian.collection.asking import Asking
 from zipfian.collection.hybrid import Run
 from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import Plan, make_plan
 from zipfian.collection.protocol import ReadSide
 from zipfian.collection.question import Question
 from zipfian.collection.results import Hit, Results
+from zipfian.collection.settings import Settings
 from zipfian.collection.shortlists import Shortlists, key_of
 from zipfian.collection.view import View
-from zipfian.errors import InvalidInput, shown
 from zipfian.explain.highlight import Snippet
 from zipfian.retrieve.filters import check_depth
 from zipfian.types import Explanation
 
 
-def run(
-    view: View, question: Question, plan: Plan, k: int, where: Mapping[str, Any] | None, bonus: float,
-    shortlists: Shortlists[tuple[Run, Outcome]],
-) -> Results:  # fmt: skip
-    """Carry a plan out, or take its outcome from the snapshot's shortlists."""
-    if isinstance(where, Mapping):
-        check_depth(where)  # before the filter becomes part of a key
-    start, encoded = time.perf_counter(), question.seconds[0]
-    times: dict[str, float] = {}
+class FolderAnswers:
+    """Searches of one snapshot; what was asked before is taken from its shortlists."""
 
-    def search() -> tuple[Run, Outcome]:
-        made = Run(view, question, plan)
-        times["prepare"] = time.perf_counter() - start
-        mask = view.mask(where)
-        times["filter"] = time.perf_counter() - start - times["prepare"]
-        return made, made.search(k, mask, bonus)
+    def __init__(self, view: View, shortlists: Shortlists[tuple[Run, Outcome]]) -> None:
+        self._view = view
+        self._shortlists = shortlists
 
-    (made, outcome), again = shortlists.get(key_of(question, plan, k, where, bonus), search)
-    report = {"repeated": True} if again else {}
-    return results(view, made, outcome, question, k, where, view.generation, report, start, encoded, times)
+    @property
+    def settings(self) -> Settings:
+        """Legs and fields."""
+        return self._view.settings
+
+    def plan(self, asking: Asking) -> Plan:
+        """How a search will be carried out."""
+        return make_plan(self.settings, asking.question, k=asking.depth, **asking.how)
+
+    def run(self, asking: Asking, plan: Plan) -> Results:
+        """Carry it out."""
+        view, question, where = self._view, asking.question, asking.where
+        if isinstance(where, Mapping):
+            check_depth(where)  # before the filter becomes part of a key
+        start, encoded = time.perf_counter(), question.seconds[0]
+        times: dict[str, float] = {}
+
+        def search() -> tuple[Run, Outcome]:
+            made = Run(view, question, plan)
+            times["prepare"] = time.perf_counter() - start
+            mask = view.mask(where)
+            times["filter"] = time.perf_counter() - start - times["prepare"]
+            return made, made.search(asking.depth, mask, asking.bonus)
+
+        key = key_of(question, plan, asking.depth, where, asking.bonus)
+        (made, outcome), again = self._shortlists.get(key, search)
+        report = {"repeated": True} if again else {}
+        return results(view, made, outcome, asking, view.generation, report, start, encoded, times)
 
 
 def results(
-    view: ReadSide, made: Run, outcome: Outcome, question: Question, k: int, where: Mapping[str, Any] | None,
-    generation: int, report: Mapping[str, Any], start: float, encoded: float, times: Mapping[str, float],
+    view: ReadSide, made: Run, outcome: Outcome, asking: Asking, generation: int, report: Mapping[str, Any],
+    start: float, encoded: float, times: Mapping[str, float],
 ) -> Results:  # fmt: skip
-    """What a search returns, from its outcome."""
-    numbers = zip(outcome.docs.tolist(), outcome.scores.tolist(), view.ids_of(outcome.docs), strict=True)
+    """What a search returns, from its outcome: the hits behind the offset."""
+    question, offset = asking.question, asking.offset
+    docs, scores = outcome.docs[offset:], outcome.scores[offset:]
+    numbers = zip(docs.tolist(), scores.tolist(), view.ids_of(docs), strict=True)
     hits = tuple(
         Hit(
             doc_id, score, rank, outcome.legs_of(doc), doc, outcome.first_rank(doc), doc in outcome.exact,
             view.loader(doc),
         )
-        for rank, (doc, score, doc_id) in enumerate(numbers, 1)
+        for rank, (doc, score, doc_id) in enumerate(numbers, offset + 1)
     )  # fmt: skip
     total = time.perf_counter() - start
     prepare, filtering = times.get("prepare", 0.0), times.get("filter", 0.0)
-    settings = {**made.plan.to_json(), **made.settings(), **outcome.report(), "k": k, "where": where, **report}
+    asked = {"k": asking.k, "offset": offset, "where": asking.where}
+    settings = {**made.plan.to_json(), **made.settings(), **outcome.report(), **asked, **report}
     return Results(
         hits=hits,
         query=question.text if question.text is not None else question.terms,
@@ -75,17 +91,8 @@ def results(
         },
         _explain=lambda doc: made.explain(outcome, doc),
         _highlight=lambda doc, options: _highlight(made, doc, options),
+        _picture=view.settings.trust.picture,
     )
-
-
-def check_bonus(bonus: Any) -> None:
-    """A usable reward for exact matches."""
-    if (
-        isinstance(bonus, bool)
-        or not isinstance(bonus, int | float | np.number)
-        or not 0.0 <= bonus <= sys.float_info.max
-    ):
-        raise InvalidInput(f"exact_match_bonus must be a number from 0, not {shown(bonus)}")
 
 
 def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:
@@ -103,4 +110,4 @@ def explain_id(view: View, question: Question, plan: Plan, doc_id: str) -> Expla
     return Run(view, question, plan).explain_any(view.number(doc_id))
 
 
-__all__ = ["explain_id", "make_plan", "run"]
+__all__ = ["FolderAnswers", "explain_id", "make_plan", "results"]

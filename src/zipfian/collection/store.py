@@ -27,6 +27,7 @@ from zipfian.index.segment import (
     delete_documents,
     write_segment,
 )
+from zipfian.retrieve.filters import parse_where
 
 Existing = Literal["error", "skip", "replace"]
 
@@ -75,8 +76,7 @@ class Store:
 
         With `skipped`, a document that cannot be taken is handed there instead, and the others go on.
         """
-        if not isinstance(existing, str) or existing not in ("error", "skip", "replace"):
-            raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {shown(existing)}")
+        _check_existing(existing)
         if isinstance(items, Mapping):
             raise InvalidInput("add takes an iterable of documents; put a single document into a list")
         if not isinstance(items, Iterable):
@@ -104,7 +104,31 @@ class Store:
             progress(taken)
         return taken
 
-    def _keep(self, items: Sequence[Item], existing: Existing, skipped: Skipped | None) -> int:
+    def put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
+        """Take documents that another collection with the same legs has checked and encoded already."""
+        _check_existing(existing)
+        taken, chunk, nbytes = 0, list[Item](), 0
+        dims = dict(self._dims)
+        for item in items:
+            for name, vector in item.vectors.items():
+                if dims.setdefault(name, len(vector)) != len(vector):
+                    raise InvalidInput(
+                        f"document {item.id!r}: vector {name!r} has {len(vector)} numbers where others have "
+                        f"{dims[name]}"
+                    )
+            chunk.append(item)
+            nbytes += item.nbytes
+            if len(chunk) >= _LOOKUP or self._nbytes + nbytes > self.memory_bytes:
+                taken += self._keep(chunk, existing, None, encoded=True)
+                chunk, nbytes = [], 0
+                if progress:
+                    progress(taken)
+        taken += self._keep(chunk, existing, None, encoded=True)
+        if progress:
+            progress(taken)
+        return taken
+
+    def _keep(self, items: Sequence[Item], existing: Existing, skipped: Skipped | None, encoded: bool = False) -> int:
         """Encode and take the documents that may be taken; the first that may not is an error after those before it."""
         wanted: list[tuple[Item, tuple[str, int] | None]] = []
         seen: set[str] = set()
@@ -119,7 +143,7 @@ class Store:
                 break
             seen.add(item.id)
             wanted.append((item, place))
-        problems = self._encode([item for item, _ in wanted])
+        problems = {} if encoded else self._encode([item for item, _ in wanted])
         taken = 0
         for i, (item, place) in enumerate(wanted):
             if i in problems:
@@ -170,6 +194,19 @@ class Store:
             if place is not None:
                 self._gone.setdefault(place[0], set()).add(place[1])
             removed += waiting is not None or place is not None
+        return removed
+
+    def delete_where(self, where: Mapping[str, Any]) -> int:
+        """Remove the documents that a filter allows, those since the last commit included; returns how many."""
+        condition = parse_where(where, self.settings.fields)
+        self.flush()  # filters read columns, which waiting documents have only in a segment
+        removed = 0
+        for seg_id, reader in self._readers.items():
+            gone = self._gone.get(seg_id, set())
+            found = set(np.flatnonzero(condition.mask(reader)).tolist()) - gone
+            if found:
+                self._gone[seg_id] = gone | found
+            removed += len(found)
         return removed
 
     def _locate(self, ids: list[str]) -> list[tuple[str, int] | None]:
@@ -320,6 +357,11 @@ class Store:
         self.settings = known.finding(finder(self.directory))
         self._encoding = None
         self._load()
+
+
+def _check_existing(existing: Any) -> None:
+    if not isinstance(existing, str) or existing not in ("error", "skip", "replace"):
+        raise InvalidInput(f"existing must be 'error', 'skip' or 'replace', not {shown(existing)}")
 
 
 def _named(problem: Problem, item: Item) -> Problem:

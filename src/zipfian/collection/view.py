@@ -150,6 +150,13 @@ class View:
             for start in range(0, len(live), _IDS_AT_ONCE):
                 yield from segment.docs.ids_of(live[start : start + _IDS_AT_ONCE])
 
+    def documents(self, mask: Mask | None) -> Iterator[Document]:
+        """The live documents that a filter allows, in document order, read one by one."""
+        for base, segment in zip(self.bases.tolist(), self.snapshot.segments, strict=False):
+            wanted = segment.live if mask is None else segment.live & mask[base : base + segment.n_docs]
+            for doc in np.flatnonzero(wanted).tolist():
+                yield Document(segment.docs.id(doc), *segment.docs.content(doc))
+
     def document(self, number: int) -> Document:
         """The stored fields of a document."""
         segment, doc = self.place(number)

@@ -23,7 +23,7 @@ from zipfian.ingest.source import Source, open_source
 from zipfian.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
-    from zipfian.collection.protocol import AnyCollection
+    from zipfian.collection import Collection
     from zipfian.collection.results import Document
 
 SOURCE_FIELD = "_source"
@@ -54,7 +54,7 @@ OnBad = Literal["fail", "skip"] | Callable[[BadItem], None]
 
 
 def sync(
-    collection: AnyCollection,
+    collection: Collection,
     source: str | os.PathLike[str] | Source,
     *,
     on_bad: OnBad = "fail",
@@ -134,7 +134,7 @@ class Sync:
     """One run over one source; `sync` explains the settings."""
 
     def __init__(
-        self, collection: AnyCollection, source: Source, *, on_bad: OnBad = "fail", prefix: str = "",
+        self, collection: Collection, source: Source, *, on_bad: OnBad = "fail", prefix: str = "",
         take_over: bool = False, keep_missing: bool = False, commit_every: int = COMMIT_EVERY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip

@@ -16,17 +16,31 @@ from zipfian.retrieve.scoring import BM25, Dot, Scoring, TfIdf
 
 def check_k(k: Any) -> int:
     """A usable number of hits."""
-    if isinstance(k, bool) or not isinstance(k, SupportsIndex):
-        raise InvalidInput(f"k must be a whole number, not {shown(k)}")
-    try:
-        value = operator.index(k)
-    except TypeError:  # an array has the method, too
-        raise InvalidInput(f"k must be a whole number, not {shown(k)}") from None
+    value = _whole("k", k)
     if value < 1:
         raise InvalidInput(f"k must be at least 1, not {shown(value)}")
     if value > limits.MAX_K:
         raise LimitExceeded(f"k is {shown(value)}, the limit is {limits.MAX_K}")
     return value
+
+
+def check_offset(offset: Any, k: int) -> int:
+    """A usable number of hits to pass over before the k that are wanted."""
+    value = _whole("offset", offset)
+    if value < 0:
+        raise InvalidInput(f"offset must be at least 0, not {shown(value)}")
+    if value + k > limits.MAX_K:
+        raise LimitExceeded(f"offset + k is {shown(value + k)}, the limit is {limits.MAX_K}")
+    return value
+
+
+def _whole(name: str, given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, SupportsIndex):
+        raise InvalidInput(f"{name} must be a whole number, not {shown(given)}")
+    try:
+        return operator.index(given)
+    except TypeError:  # an array has the method, too
+        raise InvalidInput(f"{name} must be a whole number, not {shown(given)}") from None
 
 
 def check_scoring(scoring: Any) -> Scoring:

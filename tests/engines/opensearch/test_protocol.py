@@ -1,4 +1,4 @@
-"""Both engines have the same verbs with the same arguments; mypy checks the types, this the names and defaults."""
+"""Both engines are collections: every verb has one signature and one explanation, whichever engine answers."""
 
 from __future__ import annotations
 
@@ -7,43 +7,54 @@ from typing import Any
 
 import pytest
 
-from zipfian.collection import Collection
-from zipfian.collection.protocol import AnyCollection, ReadSide
+import zipfian as zf
+from zipfian.collection.folder import FolderCollection
+from zipfian.collection.protocol import ReadSide
 from zipfian.collection.view import View
+from zipfian.engines import opensearch
 from zipfian.engines.opensearch import OpenSearchCollection
 from zipfian.engines.opensearch.reader import Reader
 
-MAKERS = {"create", "open"}
-"""An engine has settings of its own here."""
+ENGINES = [FolderCollection, OpenSearchCollection]
 
 
 def verbs(kind: Any) -> dict[str, Any]:
-    return {name: value for name, value in vars(kind).items() if not name.startswith("_") and name not in MAKERS}
+    return {name: value for name, value in vars(kind).items() if not name.startswith("_")}
 
 
-def test_the_protocol_has_every_verb_of_a_collection() -> None:
-    assert set(verbs(AnyCollection)) == set(verbs(Collection)) - {"view"}  # each engine's own read side
+@pytest.mark.parametrize("engine", ENGINES)
+def test_both_are_collections_with_every_verb(engine: Any) -> None:
+    assert issubclass(engine, zf.Collection)
+    assert not engine.__abstractmethods__
 
 
-def test_a_cluster_has_no_verb_of_its_own_beside_these() -> None:
-    assert set(verbs(OpenSearchCollection)) - set(verbs(Collection)) == {"copy_from", "last", "reader"}
+def test_an_engine_has_no_verb_of_its_own_beside_these() -> None:
+    assert set(verbs(OpenSearchCollection)) - set(verbs(zf.Collection)) == {"last", "reader"}
+    assert set(verbs(FolderCollection)) - set(verbs(zf.Collection)) == {"make_new", "open_old"}
 
 
-@pytest.mark.parametrize("engine", [Collection, OpenSearchCollection])
-@pytest.mark.parametrize("name", [*verbs(AnyCollection), "__len__", "__contains__", "__exit__"])
-def test_arguments_defaults_and_types_are_the_same(engine: Any, name: str) -> None:
-    wanted, found = vars(AnyCollection)[name], vars(engine)[name]
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", [*verbs(zf.Collection), "__len__", "__contains__", "__exit__"])
+def test_arguments_and_defaults_are_the_same_and_help_explains_them(engine: Any, name: str) -> None:
+    wanted, found = getattr(zf.Collection, name), getattr(engine, name)
     if isinstance(wanted, property):
         assert isinstance(found, property)
         wanted, found = wanted.fget, found.fget
-    assert inspect.signature(found) == inspect.signature(wanted)
+    assert list(inspect.signature(found).parameters.values()) == list(inspect.signature(wanted).parameters.values())
+    assert name.startswith("__") or inspect.getdoc(found) or inspect.getdoc(getattr(engine, name))
 
 
-@pytest.mark.parametrize("engine", [Collection, OpenSearchCollection])
-@pytest.mark.parametrize("name", sorted(MAKERS))
-def test_what_makers_share(engine: Any, name: str) -> None:
-    shared = {"path" if engine is Collection else "address", "legs" if name == "create" else "mode", "encodings"}
-    assert shared <= set(inspect.signature(getattr(engine, name)).parameters)
+@pytest.mark.parametrize("name", ["search", "search_many", "add", "delete", "score", "explain", "add_leg"])
+def test_long_signatures_are_written_once(name: str) -> None:
+    for engine in ENGINES:
+        assert name not in vars(engine)
+
+
+@pytest.mark.parametrize("name", ["create", "open"])
+def test_what_makers_share(name: str) -> None:
+    shared = {"legs" if name == "create" else "mode", "encodings", "pictures"}
+    for maker in (getattr(zf.Collection, name), getattr(opensearch, name)):
+        assert shared <= set(inspect.signature(maker).parameters)
 
 
 @pytest.mark.parametrize("side", [View, Reader])

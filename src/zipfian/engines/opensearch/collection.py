@@ -11,53 +11,49 @@ What cannot be the same, and says so when it is tried:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.following import Synced, follow
-from zipfian.collection.items import check_id
-from zipfian.collection.legs import Leg, make_legs
-from zipfian.collection.model import QueryMode
+from zipfian.collection.asking import Answers
+from zipfian.collection.facade import Collection
+from zipfian.collection.items import Item, check_id
+from zipfian.collection.legs import Leg
 from zipfian.collection.question import Question
-from zipfian.collection.results import Document, Results
-from zipfian.collection.search import check_bonus
-from zipfian.collection.settings import Settings
+from zipfian.collection.results import Document
 from zipfian.collection.store import Existing, Skipped
 from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
-from zipfian.encode.images import ImageSource
 from zipfian.engines.opensearch import models
-from zipfian.engines.opensearch.address import Address
 from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
-from zipfian.engines.opensearch.codes import Storage
 from zipfian.engines.opensearch.documents import deletion
-from zipfian.engines.opensearch.export import stored_items
-from zipfian.engines.opensearch.legquery import leg_query, no_faiss, no_formula
-from zipfian.engines.opensearch.mapping import SEQUENCE, Layout, read, vector_dims
+from zipfian.engines.opensearch.filters import to_query
+from zipfian.engines.opensearch.legquery import leg_query
+from zipfian.engines.opensearch.mapping import Layout, read, vector_dims
 from zipfian.engines.opensearch.reader import PAGE, SCAN_DOCUMENTS, Reader, check_scan
-from zipfian.engines.opensearch.running import cluster_plan, explain_id, run
+from zipfian.engines.opensearch.running import ClusterAnswers, cluster_plan, explain_id
 from zipfian.engines.opensearch.writing import Writing
-from zipfian.errors import FingerprintMismatch, InvalidInput, ReadOnly
-from zipfian.explain.terms import compare
-from zipfian.fuse.methods import Method
+from zipfian.errors import EngineUnavailable, InvalidInput, ReadOnly
 from zipfian.index.check import CheckReport
-from zipfian.index.directory import FSDirectory
 from zipfian.index.metadata import FieldType
-from zipfian.index.snapshot import Snapshot
-from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.retrieve.scoring import Scoring
-from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
 
+LONG_S = 3600
+"""Seconds for a request that the cluster may take long over."""
 
-class OpenSearchCollection:
-    """A collection in a cluster. Any number of readers and writers may have it open."""
+
+class OpenSearchCollection(Collection):
+    """A collection in a cluster; `Collection` says what each verb does.
+
+    Any number of readers and writers may have it open.
+
+    `create` and `open` of `zipfian.engines.opensearch` make one.
+    """
 
     def __init__(
         self, client: Client, layout: Layout, fields: Mapping[str, FieldType], dims: Mapping[str, int],
@@ -73,127 +69,17 @@ class OpenSearchCollection:
         self._commits = 0
         self._writing = Writing(client, layout, fields, dims, bulk, encodings)
 
-    @classmethod
-    def create(
-        cls,
-        address: str,
-        legs: Sequence[str] | Mapping[str, Leg] | None = None,
-        *,
-        shards: int = 3,
-        replicas: int = 1,
-        refresh: str = "-1",
-        storage: Mapping[str, Storage] | None = None,
-        timeout: float = 30.0,
-        bulk: BulkSettings | None = None,
-        verify_certs: bool = True,
-        ca_certs: str | os.PathLike[str] | None = None,
-        scan_documents: int = SCAN_DOCUMENTS,
-        encodings: EncodingCache | bool = True,
-        pictures: Any = (),
-    ) -> OpenSearchCollection:
-        """Make a new index and open it for writing.
-
-        Parameters
-        ----------
-        address
-            `opensearch://host:9200/name`; several hosts separated by commas; `opensearchs://` for TLS.
-        legs
-            As for `Collection.create`.
-        shards, replicas, refresh
-            Settings of the index; a refresh of '-1' makes documents visible by `commit` only.
-        storage
-            How a leg is stored, by name: 'frequencies', 'repeated' (servers without term frequencies) or 'features'
-            (real weights, for `Dot`). By default the most faithful form the server has.
-        timeout
-            Seconds for one request.
-        bulk
-            How documents are sent.
-        verify_certs, ca_certs
-            For TLS: whether the server must prove who it is, and a file of the authorities to believe (else
-            `ZIPFIAN_OPENSEARCH_CA`, else the usual public ones).
-        scan_documents
-            Vectors that one search may compare; more are an error, since it would take long.
-        pictures
-            As for `Collection.create`.
-        """
-        check_scan(scan_documents)
-        client = Client(Address.parse(address), timeout, verify_certs, ca_certs)
-        settings = Settings(make_legs(legs), trust=Trust.of((), pictures))
-        layout = Layout.choose(settings, client.server, storage, shards, replicas, refresh)
-        client.call("PUT", f"/{client.address.index}", layout.body())
-        try:
-            models.keep(client, settings.legs, replicas)
-        except BaseException:
-            client.call("DELETE", f"/{client.address.index}")  # it could not be searched
-            raise
-        return cls(client, layout, {}, {}, "w", bulk or BulkSettings(), _cache(encodings), scan_documents)
-
-    @classmethod
-    def open(
-        cls,
-        address: str,
-        mode: Literal["r", "w"] = "r",
-        *,
-        timeout: float = 30.0,
-        bulk: BulkSettings | None = None,
-        verify_certs: bool = True,
-        ca_certs: str | os.PathLike[str] | None = None,
-        scan_documents: int = SCAN_DOCUMENTS,
-        encodings: EncodingCache | bool = True,
-        trust: Any = (),
-        pictures: Any = (),
-    ) -> OpenSearchCollection:
-        """Open an index that zipfian made; one that was changed, or made with other models, is refused.
-
-        Settings and metadata in a cluster are no more trusted than those in a folder: `trust` and `pictures` are as for
-        `Collection.open`.
-        """
-        if mode not in ("r", "w"):
-            raise InvalidInput(f"mode must be 'r' or 'w', not {mode!r}")
-        client = Client(Address.parse(address), timeout, verify_certs, ca_certs)
-        layout, fields, dims = _look(client, Trust.of(trust, pictures))
-        return cls(client, layout, fields, dims, mode, bulk or BulkSettings(), _cache(encodings), scan_documents)
-
     # ------------------------------------------------------------------ writing
 
-    def add(
-        self, items: Iterable[Mapping[str, Any]], existing: Existing = "error",
-        progress: Callable[[int], None] | None = None, skipped: Skipped | None = None,
-    ) -> int:  # fmt: skip
-        """Send documents; returns how many the cluster has acknowledged, and they are safe from then on.
-
-        As `Collection.add`. Documents the cluster rejects are listed, with reasons, in the `DocumentsRejected` that is
-        raised when all others are in. After an interruption, run the same again with `existing='skip'`.
-        """
+    def _put(
+        self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None, skipped: Skipped | None
+    ) -> int:
         return self._writer().put(items, existing, progress, skipped)
 
-    def copy_from(
-        self, path: str | os.PathLike[str], existing: Existing = "replace",
-        progress: Callable[[int], None] | None = None,
-    ) -> int:  # fmt: skip
-        """Take over all documents of a collection in a folder; returns how many.
+    def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
+        return self._writer().put_stored(items, existing, progress)
 
-        Terms and vectors come as they are stored there, so nothing is encoded again; the legs must be the same. After
-        an interruption, run it again with `existing='skip'`.
-        """
-        writer = self._writer()
-        with Snapshot.open(FSDirectory(path)) as snapshot:
-            theirs = Settings.from_json(snapshot.settings, os.fspath(path)).legs
-            for name, leg in theirs.items():
-                own = self._layout.settings.legs.get(name)
-                if own != leg:
-                    raise FingerprintMismatch(
-                        f"leg {name!r} of {os.fspath(path)} is not the one of this index: create the index with "
-                        "legs=Collection.open(path).legs"
-                    )
-            return writer.put_stored(stored_items(snapshot, theirs), existing, progress)
-
-    def upsert(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
-        """Add documents, replacing those with the same id."""
-        return self.add(items, "replace", progress)
-
-    def delete(self, ids: Iterable[str]) -> int:
-        """Remove documents by id; returns how many were there."""
+    def _delete(self, ids: Iterable[Any]) -> int:
         if isinstance(ids, str) or not isinstance(ids, Iterable):
             raise InvalidInput("delete takes an iterable of ids; put a single id into a list")
         writer = self._writer()
@@ -202,6 +88,19 @@ class OpenSearchCollection:
             for doc_id in wanted:
                 bulk.put(deletion(doc_id))
         return bulk.outcome.deleted
+
+    def _delete_where(self, where: Mapping[str, Any]) -> int:
+        writer, index = self._writer(), self._client.address.index
+        query = to_query(where, writer.settings.fields)
+        self._client.call("POST", f"/{index}/_refresh")  # a filter sees only what is visible
+        body, params = {"query": query}, {"conflicts": "proceed"}
+        answer = self._client.call("POST", f"/{index}/_delete_by_query", body, params, request_timeout=LONG_S)
+        if answer.get("failures"):
+            raise EngineUnavailable(
+                f"{self._client.address}: {answer['deleted']} documents were deleted, and then a shard failed; "
+                "delete with the same filter again"
+            )
+        return int(answer["deleted"])
 
     def commit(self, user: Mapping[str, Any] | None = None) -> int:
         """Make all changes visible; returns how often this object has done so."""
@@ -216,64 +115,32 @@ class OpenSearchCollection:
         """Not possible: documents are durable when `add` returns."""
         raise InvalidInput("a cluster keeps what it acknowledged: delete the documents instead")
 
-    def add_leg(
-        self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:  # fmt: skip
-        """Not possible: a leg's similarity is part of the index."""
+    def _add_leg(
+        self, name: str, leg: Leg, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
+    ) -> None:
         raise InvalidInput(
             f"leg {name!r} cannot be added to an index that exists: add it to a collection in a folder, create a new "
             "index with its legs, and copy_from it"
         )
 
-    def sync(self, source: Any, **options: Any) -> Synced:
-        """Follow a folder or a file of records, as `Collection.sync` does; arguments as for `sync` there."""
-        return follow(self, source, options)
-
     def merge(self, max_segments: int = 1) -> None:
         """Join segments; deleted documents then leave the statistics, too."""
         self._writer()
         params = {"max_num_segments": max_segments, "flush": True}
-        self._client.call("POST", f"/{self._client.address.index}/_forcemerge", None, params, request_timeout=3600)
+        self._client.call("POST", f"/{self._client.address.index}/_forcemerge", None, params, request_timeout=LONG_S)
         self._client.call("POST", f"/{self._client.address.index}/_refresh")
 
     # ------------------------------------------------------------------ reading
 
-    def search(
-        self,
-        asked: Any = None,
-        /,
-        k: int = 10,
-        where: Mapping[str, Any] | None = None,
-        *,
-        image: ImageSource | None = None,
-        leg: str | None = None,
-        method: str | Method | None = None,
-        preset: str | None = None,
-        scoring: Scoring | None = None,
-        query: QueryMode | None = None,
-        K: int | AdaptiveK | None = None,
-        ann: str | None = None,
-        exact_match_bonus: float = 0.0,
-    ) -> Results:
-        """The k best documents; as `Collection.search`. All legs of one search see one point in time."""
-        check_k(k)
-        no_formula(scoring)
-        no_faiss(ann)
-        check_bonus(exact_match_bonus)
-        reader, question = self.reader(), Question.of(asked, image, query)
-        plan = cluster_plan(reader, question, k=k, leg=leg, method=method, preset_name=preset, depth=K)
-        return run(reader, question, plan, k, where, self._commits, exact_match_bonus)
+    def _answers(self) -> Answers:
+        self.reader()
+        return ClusterAnswers(self.reader, self._commits)
 
-    def score(
-        self, leg: str, asked: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
-        scoring: Scoring | None = None, *, image: ImageSource | None = None, query: QueryMode | None = None,
-    ) -> npt.NDArray[np.float64]:  # fmt: skip
-        """Scores of given documents in one leg; 0.0 without a shared term, NaN where `where` excludes one."""
-        if isinstance(ids, str):
-            raise InvalidInput("score takes a sequence of ids; put a single id into a list")
+    def _score(
+        self, leg: str, question: Question, ids: Sequence[str], where: Mapping[str, Any] | None, scoring: Scoring | None
+    ) -> npt.NDArray[np.float64]:
         reader = self.reader()
-        prepared = leg_query(reader, leg, Question.of(asked, image, query), scoring)
+        prepared = leg_query(reader, leg, question, scoring)
         docs = reader.numbers([check_id(i) for i in ids])
         scores = prepared.score(docs)
         mask = reader.mask(where)
@@ -281,21 +148,13 @@ class OpenSearchCollection:
             scores[reader.scores({"constant_score": {"filter": mask}}, docs) == 0.0] = np.nan
         return scores
 
-    def explain(
-        self, asked: Any, id: str, *, image: ImageSource | None = None, leg: str | None = None,
-        method: str | Method | None = None, preset: str | None = None, scoring: Scoring | None = None,
-        query: QueryMode | None = None,
-    ) -> Explanation:  # fmt: skip
-        """Why a document scores what it scores: the engine's own numbers as a tree whose parts sum to the score."""
-        no_formula(scoring)
-        reader, question = self.reader(), Question.of(asked, image, query)
-        plan = cluster_plan(reader, question, leg=leg, method=method, preset_name=preset)
-        return explain_id(reader, question, plan, check_id(id))
+    def _explain(self, question: Question, doc_id: str, how: Mapping[str, Any]) -> Explanation:
+        reader = self.reader()
+        return explain_id(reader, question, cluster_plan(reader, question, **how), check_id(doc_id))
 
-    def why(self, asked: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
-        """Which terms put A above B (or B above A); `options` are those of `explain`."""
-        a, b = (self.explain(asked, i, **options) for i in (id_a, id_b))
-        return compare(a, b, id_a, id_b)
+    def view(self) -> NoReturn:
+        """Not possible: what `reader` gives is the read side of a cluster."""
+        raise InvalidInput("a collection in a cluster has no snapshot of files: use reader()")
 
     def reader(self) -> Reader:
         """A fresh reader; `with reader.pinned():` makes several searches see the same state."""
@@ -321,26 +180,15 @@ class OpenSearchCollection:
         return None if row is None or np.isnan(row).all() else row
 
     def ids(self) -> Iterator[str]:
-        """All ids, in document order (that of the last upsert), as of now."""
-        reader = self.reader()
-        with reader.pinned():
-            after: list[Any] | None = None
-            while True:
-                body: dict[str, Any] = {
-                    "size": PAGE,
-                    "sort": [{SEQUENCE: "asc"}],
-                    "_source": False,
-                }
-                if after is not None:
-                    body["search_after"] = after
-                hits = reader.ask(body)
-                yield from (hit["_id"] for hit in hits)
-                if len(hits) < PAGE:
-                    return
-                after = hits[-1]["sort"]
+        return (hit["_id"] for hit in self.reader().pages(None, PAGE, False))
 
-    def __len__(self) -> int:
-        return self.reader().count(None)
+    def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
+        reader = self.reader()
+        return reader.stored(reader.mask(where))
+
+    def count(self, where: Mapping[str, Any] | None = None) -> int:
+        reader = self.reader()
+        return reader.count(reader.mask(where))
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and bool(id) and self.reader().present([id])[0]
@@ -374,7 +222,7 @@ class OpenSearchCollection:
     def refresh(self) -> int:
         """See metadata fields that other writers have added; documents are seen as soon as they are visible."""
         self.reader()
-        _, fields, dims = _look(self._client, self._layout.settings.trust)
+        _, fields, dims = look(self._client, self._layout.settings.trust)
         self._writing.learn(fields, dims)
         return self._commits
 
@@ -394,11 +242,8 @@ class OpenSearchCollection:
             self._closed = True
             self._client.close()
 
-    def __enter__(self) -> OpenSearchCollection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _place(self) -> str:
+        return str(self._client.address)
 
     def __repr__(self) -> str:
         return f"<OpenSearchCollection {str(self._client.address)!r}{': closed' if self._closed else ''}>"
@@ -410,7 +255,7 @@ class OpenSearchCollection:
         return self._writing
 
 
-def _look(client: Client, trust: Trust) -> tuple[Layout, dict[str, FieldType], dict[str, int]]:
+def look(client: Client, trust: Trust) -> tuple[Layout, dict[str, FieldType], dict[str, int]]:
     """What the index says about itself now."""
     found = client.call("GET", f"/{client.address.index}")
     if len(found) != 1:
@@ -419,11 +264,3 @@ def _look(client: Client, trust: Trust) -> tuple[Layout, dict[str, FieldType], d
     layout, fields = read(entry, str(client.address), trust)
     layout = replace(layout, settings=layout.settings.finding(models.finder(client)))
     return layout, fields, vector_dims(entry["mappings"].get("properties", {}), str(client.address))
-
-
-def _cache(encodings: Any) -> EncodingCache | None:
-    if isinstance(encodings, EncodingCache):
-        return encodings
-    if not isinstance(encodings, bool):
-        raise InvalidInput(f"encodings must be an EncodingCache, True or False, not {encodings!r:.80}")
-    return EncodingCache() if encodings else None

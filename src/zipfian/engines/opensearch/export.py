@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.items import Item
 from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
+from zipfian.collection.stored import stored_items
 from zipfian.engines.opensearch import models
 from zipfian.engines.opensearch.client import Server
 from zipfian.engines.opensearch.codes import REPEATED_STEPS, LegCode, Storage, token, weights_of
 from zipfian.engines.opensearch.documents import Writer
 from zipfian.engines.opensearch.mapping import Layout, leg_field
 from zipfian.errors import InvalidInput
-from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
 
 SERVER = Server("opensearch", "2.19.1")
@@ -41,20 +40,6 @@ class Exported:
     files: tuple[Path, ...]
     loss: Mapping[str, float]
     """Mean relative error of a leg's weights as whole frequencies."""
-
-
-def stored_items(snapshot: Snapshot, legs: Mapping[str, Leg]) -> Iterator[Item]:
-    """Every live document, with its terms in stored form, in document order."""
-    for segment in snapshot.segments:
-        wanted = {n: segment.legs[n].to_batch() for n, leg in legs.items() if leg.kind != "words" and n in segment.legs}
-        for doc in np.flatnonzero(segment.live).tolist():
-            terms = {}
-            for name, batch in wanted.items():
-                part = slice(int(batch.indptr[doc]), int(batch.indptr[doc + 1]))
-                ids = np.asarray(batch.terms)[batch.indices[part]].astype(np.int32)
-                terms[name] = (ids, np.asarray(batch.tf[part]))
-            text, metadata = segment.docs.text(doc), segment.docs.metadata(doc)
-            yield Item(segment.docs.id(doc), text, terms, _vectors(segment, doc), metadata, 0)
 
 
 def surrogate_lines(
@@ -149,13 +134,6 @@ def query_template(name: str, leg: Leg, code: LegCode, server: Server) -> dict[s
         },
         "body": {"size": 10, "query": {"bool": {"should": clauses, "minimum_should_match": 1}}, "_source": ["doc"]},
     }
-
-
-def _vectors(segment: SegmentReader, doc: int) -> dict[str, Any]:
-    if segment.vectors is None:
-        return {}
-    at = np.array([doc])
-    return {n: segment.vectors.rows(n, at)[0] for n in segment.vectors.dims if segment.vectors.present(n)[doc]}
 
 
 def _write(path: Path, value: Any) -> Path:

@@ -53,7 +53,7 @@ class Reader:
         self.dims = dims
         self.scan_documents = scan_documents
         self.where = str(client.address)
-        self._pit: str | None = None
+        self._pit: dict[str, str] | None = None
         self._ids: dict[int, str] = {}
         self._numbers: dict[str, int] = {}
         self._documents: dict[int, Document] = {}
@@ -68,13 +68,13 @@ class Reader:
     def pinned(self, keep_alive: str = "5m") -> Iterator[Reader]:
         """All requests inside see the same documents and statistics."""
         made = self.client.call("POST", f"/{self.index}/_search/point_in_time", None, {"keep_alive": keep_alive})
-        self._pit = str(made["pit_id"])
+        self._pit = {"id": str(made["pit_id"]), "keep_alive": keep_alive}  # every request of it starts the time anew
         try:
             yield self
         finally:
             pit, self._pit = self._pit, None
             try:
-                self.client.call("DELETE", "/_search/point_in_time", {"pit_id": [pit]})
+                self.client.call("DELETE", "/_search/point_in_time", {"pit_id": [pit["id"]]})
             except (EngineUnavailable, EngineRefused):
                 pass  # it ends by itself after a few minutes
 
@@ -89,7 +89,7 @@ class Reader:
         """One request, in the point in time where there is one."""
         path = f"/{self.index}/_search"
         if self._pit is not None:
-            body = {**body, "pit": {"id": self._pit}}
+            body = {**body, "pit": self._pit}
             path = "/_search"
         return self._again(path, body, {**params, "allow_partial_search_results": False})
 
@@ -136,6 +136,25 @@ class Reader:
                 self._documents[number] = document(hit["_id"], hit["_source"], self.where)
         scores = np.array([hit["sort"][0] for hit in hits], np.float64)
         return numbers, scores, hits[-1]["sort"] if hits else None
+
+    def pages(self, query: Query | None, size: int, source: Any) -> Iterator[dict[str, Any]]:
+        """Every document that a query matches, in document order, some at a time and all as of now."""
+        with self.pinned():
+            body: dict[str, Any] = {
+                "size": size, "sort": [{SEQUENCE: "asc"}], "_source": source, "track_total_hits": False,
+            }  # fmt: skip
+            if query is not None:
+                body["query"] = {"bool": {"filter": [query]}}
+            while True:
+                hits = self.ask(body)
+                yield from hits
+                if len(hits) < size:
+                    return
+                body["search_after"] = hits[-1]["sort"]
+
+    def stored(self, query: Query | None) -> Iterator[Document]:
+        """The documents that a query matches, in document order."""
+        return (document(hit["_id"], hit["_source"], self.where) for hit in self.pages(query, EAGER, [STORED]))
 
     def scores(self, query: Query, docs: Ints) -> F64:
         """Scores of given documents, 0.0 where the query does not match."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from zipfian.collection.asking import Asking
 from zipfian.collection.hybrid import Run
 from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import Plan, make_plan
 from zipfian.collection.question import Question
 from zipfian.collection.results import Results
 from zipfian.collection.search import results
-from zipfian.engines.opensearch.legquery import leg_query
+from zipfian.collection.settings import Settings
+from zipfian.engines.opensearch.legquery import leg_query, no_faiss, no_formula
 from zipfian.engines.opensearch.reader import PAUSES_S, Reader
 from zipfian.errors import EngineUnavailable, InvalidInput
 from zipfian.types import Explanation
@@ -29,18 +31,34 @@ def cluster_plan(reader: Reader, question: Question, **how: Any) -> Plan:
     return plan
 
 
-def run(
-    reader: Reader, question: Question, plan: Plan, k: int, where: Mapping[str, Any] | None, generation: int,
-    bonus: float = 0.0,
-) -> Results:  # fmt: skip
-    """Carry a plan out; several requests see one point in time."""
-    start, encoded = time.perf_counter(), question.seconds[0]
-    made = Run(reader, question, plan, leg_query)
-    prepare = time.perf_counter() - start
-    mask = reader.mask(where)
-    one = len(plan.legs) == 1 and not plan.reranks and not reader.settings.leg(plan.legs[0]).has_vectors
-    outcome = made.search(k, mask, bonus) if one else _pinned(reader, lambda: made.search(k, mask, bonus))
-    return results(reader, made, outcome, question, k, where, generation, {}, start, encoded, {"prepare": prepare})
+class ClusterAnswers:
+    """Searches of a cluster; `reader` gives a fresh read side, since a point in time belongs to one search."""
+
+    def __init__(self, reader: Callable[[], Reader], generation: int) -> None:
+        self._reader = reader
+        self._generation = generation
+
+    @property
+    def settings(self) -> Settings:
+        """Legs and fields."""
+        return self._reader().settings
+
+    def plan(self, asking: Asking) -> Plan:
+        """How a search will be carried out."""
+        no_formula(asking.how.get("scoring"))
+        no_faiss(asking.how.get("ann"))
+        return cluster_plan(self._reader(), asking.question, k=asking.depth, **asking.how)
+
+    def run(self, asking: Asking, plan: Plan) -> Results:
+        """Carry it out; several requests see one point in time."""
+        reader, depth, bonus = self._reader(), asking.depth, asking.bonus
+        start, encoded = time.perf_counter(), asking.question.seconds[0]
+        made = Run(reader, asking.question, plan, leg_query)
+        prepare = time.perf_counter() - start
+        mask = reader.mask(asking.where)
+        one = len(plan.legs) == 1 and not plan.reranks and not reader.settings.leg(plan.legs[0]).has_vectors
+        outcome = made.search(depth, mask, bonus) if one else _pinned(reader, lambda: made.search(depth, mask, bonus))
+        return results(reader, made, outcome, asking, self._generation, {}, start, encoded, {"prepare": prepare})
 
 
 def _pinned(reader: Reader, search: Callable[[], Outcome]) -> Outcome:

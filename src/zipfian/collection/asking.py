@@ -1,0 +1,159 @@
+"""One search as a caller wrote it, checked; and many of them answered together."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from zipfian import limits
+from zipfian.collection.plan import Plan
+from zipfian.collection.question import Question, encode_together
+from zipfian.collection.results import Results
+from zipfian.collection.settings import Settings
+from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.retrieve.validate import check_k, check_offset
+
+AT_ONCE = 64
+"""Questions encoded together: 50 MB of patches where they are pictures."""
+
+PLANNED = {"leg": "leg", "method": "method", "preset": "preset_name", "scoring": "scoring", "K": "depth", "ann": "ann"}
+"""Options of a search that its plan follows from, and what `make_plan` calls them."""
+
+OTHERS = ("where", "offset", "query", "exact_match_bonus")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What is looked for, which of its hits are wanted, and how."""
+
+    question: Question
+    k: int
+    offset: int = 0
+    where: Mapping[str, Any] | None = None
+    bonus: float = 0.0
+    how: Mapping[str, Any] = field(default_factory=dict)
+    """For `make_plan`."""
+
+    @classmethod
+    def of(cls, asked: Any, image: Any, k: Any, options: Mapping[str, Any]) -> Asking:
+        """From the arguments of `Collection.search`."""
+        offset, bonus = options.get("offset", 0), options.get("exact_match_bonus", 0.0)
+        check_offset(offset, check_k(k))
+        check_bonus(bonus)
+        how = {PLANNED[name]: value for name, value in options.items() if name in PLANNED}
+        return cls(Question.of(asked, image, options.get("query")), k, offset, options.get("where"), bonus, how)
+
+    @property
+    def depth(self) -> int:
+        """Hits that must be found for the wanted ones to be among them."""
+        return self.offset + self.k
+
+
+class Answers(Protocol):
+    """What an engine answers searches with: one state of a collection."""
+
+    @property
+    def settings(self) -> Settings:
+        """Legs and fields."""
+
+    def plan(self, asking: Asking) -> Plan:
+        """How a search will be carried out."""
+
+    def run(self, asking: Asking, plan: Plan) -> Results:
+        """Carry it out; called from several threads."""
+
+
+def askings(queries: Any, images: Any, k: Any, options: Mapping[str, Any]) -> list[Asking]:
+    """The arguments of `Collection.search_many` as searches."""
+    for name in options:
+        if name not in PLANNED and name not in OTHERS:
+            known = ", ".join((*OTHERS, *PLANNED))
+            raise InvalidInput(f"search_many has no option {shown(name)}; options of a search are {known}")
+    most = limits.MAX_BATCH_HITS // check_k(k)
+    return [Asking.of(asked, image, k, options) for asked, image in _pairs(queries, images, most)]
+
+
+def _pairs(queries: Any, images: Any, most: int) -> Iterator[tuple[Any, Any]]:
+    """Texts and pictures, side by side where both are given."""
+    texts, pictures = _listed("queries", queries, most), _listed("images", images, most)
+    if texts is None and pictures is None:
+        raise InvalidInput("nothing to look for: give queries, pictures (images=) or as many of both")
+    if texts is not None and pictures is not None and len(texts) != len(pictures):
+        raise InvalidInput(f"{len(texts)} queries and {len(pictures)} images: each query goes with one picture")
+    n = len(texts if texts is not None else pictures or ())
+    yield from zip(texts or [None] * n, pictures or [None] * n, strict=True)
+
+
+def _listed(name: str, given: Any, most: int) -> list[Any] | None:
+    if given is None:
+        return None
+    if isinstance(given, str | bytes | Mapping | os.PathLike) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} must be a sequence, not {shown(given)}; put a single one into a list")
+    out: list[Any] = []
+    for one in given:
+        if len(out) >= most:
+            raise LimitExceeded(f"more than {most:,} {name} at this k; the limit is {limits.MAX_BATCH_HITS:,} hits")
+        out.append(one)
+    return out
+
+
+def answer_all(answers: Answers, wanted: Sequence[Asking], threads: int | None) -> list[Results]:
+    """Answers in order: an encoder sees many questions at once, and the searches share some threads."""
+    check_threads(threads)
+    plans = [answers.plan(asking) for asking in wanted]
+    out: list[Results] = []
+    with ThreadPoolExecutor(max(1, min(threads or usable_cores(), len(wanted)))) as pool:
+        for start in range(0, len(wanted), AT_ONCE):
+            some, theirs = wanted[start : start + AT_ONCE], plans[start : start + AT_ONCE]
+            _encode(answers.settings, some, theirs)
+            out += pool.map(answers.run, some, theirs)
+    return out
+
+
+def _encode(settings: Settings, some: Sequence[Asking], plans: Sequence[Plan]) -> None:
+    """The passes that the plans' legs will ask for, one for all questions with the same legs."""
+    groups: dict[tuple[str, ...], list[Question]] = {}
+    for asking, plan in zip(some, plans, strict=True):
+        question = asking.question.asked_by(plan.query)
+        if question.vector is not None or question.terms is not None:
+            continue
+        names = (*plan.legs, *filter(None, (plan.judge, plan.captions, plan.late)))
+        legs = {n: settings.leg(n) for n in names}
+        needed = (n for n, leg in legs.items() if leg.kind != "latent" or question.mode_of(leg) == "encoder")
+        groups.setdefault(tuple(dict.fromkeys(needed)), []).append(question)
+    for names, questions in groups.items():
+        encode_together(questions, [settings.leg(n) for n in names])
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def check_threads(threads: Any) -> None:
+    """A usable number of threads; None leaves it to the machine."""
+    if threads is None:
+        return
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= limits.MAX_SEARCH_THREADS:
+        raise InvalidInput(
+            f"threads must be a whole number from 1 to {limits.MAX_SEARCH_THREADS}, not {shown(threads)}"
+        )
+
+
+def check_bonus(bonus: Any) -> None:
+    """A usable reward for exact matches."""
+    if (
+        isinstance(bonus, bool)
+        or not isinstance(bonus, int | float | np.number)
+        or not 0.0 <= bonus <= sys.float_info.max
+    ):
+        raise InvalidInput(f"exact_match_bonus must be a number from 0, not {shown(bonus)}")

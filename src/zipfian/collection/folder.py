@@ -1,0 +1,263 @@
+"""`FolderCollection`: a collection whose files are in a folder of this machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.collection.asking import Answers
+from zipfian.collection.facade import Collection
+from zipfian.collection.items import Item, check_id
+from zipfian.collection.legquery import leg_query
+from zipfian.collection.legs import Leg, make_legs
+from zipfian.collection.opening import check_bytes, directory_of
+from zipfian.collection.plan import make_plan
+from zipfian.collection.question import Question
+from zipfian.collection.results import Document
+from zipfian.collection.search import FolderAnswers, explain_id
+from zipfian.collection.settings import Settings
+from zipfian.collection.shortlists import Shortlists
+from zipfian.collection.store import Existing, Skipped, Store
+from zipfian.collection.transforms import finder, keep, problems
+from zipfian.collection.trust import Trust
+from zipfian.collection.view import View
+from zipfian.encode.cache import EncodingCache
+from zipfian.errors import InvalidInput, ReadOnly
+from zipfian.index.check import CheckReport, check
+from zipfian.index.commit import Writer
+from zipfian.index.directory import FSDirectory
+from zipfian.index.snapshot import Snapshot
+from zipfian.retrieve.scoring import Scoring
+from zipfian.types import Explanation
+
+
+class FolderCollection(Collection):
+    """A collection in a folder: one writer at a time, any number of readers; `Collection` says what each verb does."""
+
+    def __init__(
+        self,
+        directory: FSDirectory,
+        writer: Writer | None,
+        scoring: Mapping[str, Scoring] | None,
+        generation: int | None,
+        memory_bytes: int,
+        cache_bytes: int,
+        encodings: EncodingCache | None = None,
+        trust: Trust | None = None,
+    ) -> None:
+        """Use `Collection.create` or `Collection.open`."""
+        self._directory = directory
+        self._trust = Trust() if trust is None else trust
+        self._scoring = dict(scoring or {})
+        self._cache_bytes = cache_bytes
+        self._lock = threading.RLock()
+        self._closed = False
+        # kept beside the view, not in it: what refers to itself would keep a snapshot's files from being removed
+        self._current: tuple[View, Shortlists[Any]] = (self._look(generation), Shortlists())
+        settings = self._settings(self._view.snapshot)
+        self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
+
+    @classmethod
+    def make_new(
+        cls, path: Any, legs: Sequence[str] | Mapping[str, Leg] | None, memory_bytes: int, cache_bytes: int,
+        encodings: EncodingCache | None, trust: Trust,
+    ) -> FolderCollection:  # fmt: skip
+        """A new one, open for writing."""
+        chosen = Settings(make_legs(legs))
+        check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
+        directory = directory_of(path)
+        writer = Writer(directory, create=True, settings=chosen.to_json())
+        try:
+            keep(directory, chosen.legs)
+        except BaseException:
+            writer.close()
+            raise
+        return cls._make(directory, writer, None, None, memory_bytes, cache_bytes, encodings, trust)
+
+    @classmethod
+    def open_old(
+        cls, path: Any, write: bool, scoring: Mapping[str, Scoring] | None, generation: int | None, memory_bytes: int,
+        cache_bytes: int, encodings: EncodingCache | None, trust: Trust,
+    ) -> FolderCollection:  # fmt: skip
+        """One that is there."""
+        check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
+        directory = directory_of(path)
+        writer = Writer(directory) if write else None
+        return cls._make(directory, writer, scoring, generation, memory_bytes, cache_bytes, encodings, trust)
+
+    @classmethod
+    def _make(cls, directory: FSDirectory, writer: Writer | None, *rest: Any) -> FolderCollection:
+        try:
+            return cls(directory, writer, *rest)
+        except BaseException:
+            if writer is not None:
+                writer.close()
+            raise
+
+    def _look(self, generation: int | None = None) -> View:
+        snapshot = Snapshot.open(self._directory, generation)
+        return View(snapshot, self._settings(snapshot).with_scoring(self._scoring), self._cache_bytes)
+
+    def _settings(self, snapshot: Snapshot) -> Settings:
+        known = Settings.from_json(snapshot.settings, str(self._directory), self._trust)
+        return known.finding(finder(self._directory))
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _put(
+        self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None, skipped: Skipped | None
+    ) -> int:
+        with self._lock:
+            return self._writing().put(items, existing, progress, skipped)
+
+    def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
+        with self._lock:
+            return self._writing().put_stored(items, existing, progress)
+
+    def _delete(self, ids: Iterable[Any]) -> int:
+        with self._lock:
+            return self._writing().delete(ids)
+
+    def _delete_where(self, where: Mapping[str, Any]) -> int:
+        with self._lock:
+            return self._writing().delete_where(where)
+
+    def commit(self, user: Mapping[str, Any] | None = None) -> int:
+        with self._lock:
+            store = self._writing()
+            generation = store.commit(user)
+            if generation != self._view.generation:
+                self._current = (self._look(), Shortlists())
+            return generation
+
+    def rollback(self) -> None:
+        with self._lock:
+            self._writing().rollback()
+
+    def merge(self, max_segments: int = 1) -> None:
+        with self._lock:
+            self._writing().merge(max_segments)
+
+    def _add_leg(
+        self, name: str, leg: Leg, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
+    ) -> None:
+        with self._lock:
+            self._writing().add_leg(name, leg, terms, progress)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def _answers(self) -> Answers:
+        self.view()
+        return FolderAnswers(*self._current)
+
+    def _score(
+        self, leg: str, question: Question, ids: Sequence[str], where: Mapping[str, Any] | None, scoring: Scoring | None
+    ) -> npt.NDArray[np.float64]:
+        view = self.view()
+        prepared = leg_query(view, leg, question, scoring)
+        docs = view.numbers(ids)
+        scores = prepared.score(docs)
+        mask = view.mask(where)
+        if mask is not None:
+            scores[~mask[docs]] = np.nan
+        return scores
+
+    def _explain(self, question: Question, doc_id: str, how: Mapping[str, Any]) -> Explanation:
+        view = self.view()
+        return explain_id(view, question, make_plan(view.settings, question, **how), doc_id)
+
+    def get(self, id: str) -> Document | None:
+        view = self.view()
+        number = int(view.find([check_id(id)])[0])
+        return None if number < 0 else view.document(number)
+
+    def picture(self, id: str) -> bytes | None:
+        found = self.get(id)
+        return None if found is None else self._trust.picture(found.metadata)
+
+    def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
+        view = self.view()
+        return view.vector(view.number(id), name)
+
+    def ids(self) -> Iterator[str]:
+        return self.view().ids()
+
+    def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
+        view = self.view()
+        return view.documents(view.mask(where))
+
+    def count(self, where: Mapping[str, Any] | None = None) -> int:
+        view = self.view()
+        return view.count(view.mask(where))
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and bool(self.view().find([id])[0] >= 0)
+
+    @property
+    def generation(self) -> int:
+        return self.view().generation
+
+    @property
+    def user(self) -> Mapping[str, Any]:
+        return self.view().snapshot.user
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        return dict(self.view().settings.fields)
+
+    @property
+    def legs(self) -> Mapping[str, Leg]:
+        return dict(self.view().settings.legs)
+
+    def view(self) -> View:
+        if self._closed:
+            raise InvalidInput("this collection is closed; open it again")
+        return self._view
+
+    def refresh(self) -> int:
+        with self._lock:
+            self.view()
+            newest = self._look()
+            if newest.generation != self._view.generation:
+                self._current = (newest, Shortlists())
+            return self._view.generation
+
+    def stats(self) -> dict[str, Any]:
+        from zipfian.collection.stats import collect
+
+        return collect(self.view())
+
+    def check(self) -> CheckReport:
+        report = check(self._directory)
+        report.problems += problems(self._directory, self.legs)
+        return report
+
+    def close(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                if self._store is not None:
+                    self._store.writer.close()
+
+    def _place(self) -> str:
+        return str(self._directory)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"generation {self._view.generation}, {len(self._view)} documents"
+        return f"<Collection {str(self._directory)!r}: {state}>"
+
+    def _writing(self) -> Store:
+        self.view()
+        if self._store is None:
+            raise ReadOnly("this collection is open for reading: Collection.open(path, mode='w')")
+        if self._store.writer.closed:
+            raise InvalidInput("a failed commit ended writing here: close this collection and open it again")
+        return self._store
+
+    @property
+    def _view(self) -> View:
+        return self._current[0]

@@ -1,0 +1,102 @@
+"""Results as a notebook shows them: hits with marked passages, thumbnails and reasons.
+
+Everything that comes out of a collection or a query is text of strangers: it is escaped and cut. A picture is opened
+only where the collection's reader allows it (`trust.py`), decoded by the one decoder, and shown as a small JPEG made
+anew, so that no byte of the file itself reaches the page. There is no script, no link and nothing to fetch.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from zipfian import limits
+from zipfian.encode.images import decode
+from zipfian.errors import ZipfianError
+from zipfian.types import Explanation
+
+if TYPE_CHECKING:
+    from zipfian.collection.results import Hit, Results
+
+REASONS = 3
+"""Reasons named for a hit; `explain` has them all."""
+
+_CELL = "text-align:left;vertical-align:top"
+_DIM = "opacity:.65;font-size:smaller"
+
+
+def to_html(found: Results) -> str:
+    """A table of the first hits."""
+    rows = [_row(found, hit) for hit in found[: limits.MAX_SHOWN_HITS]]
+    left = len(found) - len(rows)
+    more = f'<p style="{_DIM}">and {left:,} more</p>' if left else ""
+    asked = f" for {_text(found.query)}" if isinstance(found.query, str) else ""
+    title = f'<p style="{_DIM}">{len(found):,} hits{asked}, {found.timings["total"] * 1e3:.1f} ms</p>'
+    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("", "document", "score", "why"))
+    return f"<div>{title}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}</div>"
+
+
+def _row(found: Results, hit: Hit) -> str:
+    document = f"<b>{_text(hit.id)}</b>{_picture(found, hit)}{_passage(found, hit)}"
+    why = "<br>".join(_text(reason) for reason in _reasons(found.explain(hit)))
+    legs = [f"{name} {seen.share:+.3f}" for name, seen in hit.legs.items()] if len(hit.legs) > 1 else []
+    shares = "".join(f'<div style="{_DIM}">{_text(leg)}</div>' for leg in legs)
+    cells = (str(hit.rank), document, f"{hit.score:.4f}{shares}", why)
+    return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
+
+
+def _passage(found: Results, hit: Hit) -> str:
+    if not (hit.text or "").strip():
+        return ""
+    most = limits.MAX_SHOWN_CHARS
+    snippet = found.highlight(hit, max_chars=most, max_snippets=1)[0]
+    if len(snippet.text) > 2 * most:  # around one character made of any number of marks
+        return f"<div>{_text(snippet.text)}</div>"
+    return f"<div><bdi>{snippet.render('<mark>', '</mark>', escape_html=True)}</bdi></div>"
+
+
+def _picture(found: Results, hit: Hit) -> str:
+    """A thumbnail; or why there is none, where the document names a picture."""
+    try:
+        data = found.picture(hit)
+        if data is None:
+            return ""
+        thumbnail = _thumbnail(data)
+    except (ZipfianError, OSError) as error:
+        return f'<div style="{_DIM}">no picture: {_text(str(error))}</div>'
+    if len(thumbnail) > limits.MAX_THUMBNAIL_BYTES:
+        return f'<div style="{_DIM}">no picture: its thumbnail is too large</div>'
+    return f'<div><img alt="" src="data:image/jpeg;base64,{base64.b64encode(thumbnail).decode()}"></div>'
+
+
+def _thumbnail(data: bytes) -> bytes:
+    side = limits.MAX_THUMBNAIL_SIDE
+    image = decode(data, reduce_to=side)
+    image.thumbnail((side, side))
+    image.info = {}  # comments and profiles of the file would go along
+    out = io.BytesIO()
+    image.save(out, format="JPEG", quality=80)
+    return out.getvalue()
+
+
+def _reasons(tree: Explanation) -> list[str]:
+    """What brought most, most first."""
+    found = sorted(_leaves(tree, tree), key=lambda pair: -pair[0].value)[:REASONS]
+    return [f"{leaf.value:+.3f} {(leaf if 'tf' in leaf.details else parent).label}" for leaf, parent in found]
+
+
+def _leaves(node: Explanation, parent: Explanation) -> Iterator[tuple[Explanation, Explanation]]:
+    """Nodes that brought anything and are a sum of no others; beside each, the one that says what a nameless one is."""
+    for part in node.parts:
+        yield from _leaves(part, node)
+    if not node.parts and node.value > 0:
+        yield node, parent
+
+
+def _text(value: str) -> str:
+    """As it may stand in a page: short, and with a direction of its own."""
+    most = limits.MAX_SHOWN_CHARS
+    return f"<bdi>{html.escape(value if len(value) <= most else value[: most - 1] + chr(0x2026))}</bdi>"
