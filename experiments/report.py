@@ -29,8 +29,8 @@ SAID = "The first part is written by hand\n(`{folder}/about.md`)."
 ABOUT = "about.md"
 """What was measured by other means than `zipfian eval`, written by hand beside the result files."""
 
-SPEED = "speed"
-"""The folder of timings (`python -m benchmarks`): they are the subject of another page, `docs/benchmarks.md`."""
+OTHER = ("speed", "mutants", "hostile")
+"""Folders of results that belong to other pages: benchmarks, mutants, security."""
 
 SCOPE = """## Out of scope
 
@@ -52,7 +52,7 @@ def build(folder: Path, into: Path) -> int:
     """Write the page; returns how many result files it was made from."""
     if not folder.is_dir():
         raise InvalidInput(f"{folder}: no such folder of results")
-    files = sorted(path for path in folder.rglob("*.json") if path.relative_to(folder).parts[0] != SPEED)
+    files = sorted(path for path in folder.rglob("*.json") if path.relative_to(folder).parts[0] not in OTHER)
     if not files:
         raise InvalidInput(
             f"{folder}: holds no JSON result; run `zipfian eval ... --out` or `python -m experiments NAME --out` first"

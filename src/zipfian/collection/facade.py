@@ -43,7 +43,7 @@ MEMORY_BYTES = 1 << 28
 class Collection(ABC):
     """A durable collection of documents, in a folder or in a cluster, searchable by words, meaning, pictures and terms.
 
-    Where an engine cannot do what a verb says, the verb's error says so. A folder has one writer at a time (mode 'w', an
+    Where an engine cannot do what a verb says, its error says so. A folder has one writer at a time (mode 'w', an
     OS lock) and any number of readers. Searches see the last commit, or the one that was newest when the collection
     was opened for reading; `refresh` moves on. Every result keeps its snapshot.
 
