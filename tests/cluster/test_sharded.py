@@ -33,7 +33,7 @@ def test_shards_give_the_cluster_what_encoding_on_the_spot_gives(
     out, _ = finished(start(tmp_path, "merging", *index, address, "--encoded", *shards))
     assert json.loads(out) | {"added": N, "total": N, "encoded_here": 0} == json.loads(out)
     assert encoded_on(tmp_path, "merging") == []
-    out, _ = finished(start(tmp_path, "again", *index, address, "--encoded", *shards))
+    out, _ = finished(start(tmp_path, "again", *index, address, "--encoded", *shards, "--trust", tmp_path / "sae"))
     assert json.loads(out) | {"added": 0, "unchanged": N, "total": N} == json.loads(out)
 
     plain = f"{address}-plain"
@@ -41,7 +41,8 @@ def test_shards_give_the_cluster_what_encoding_on_the_spot_gives(
         finished(start(tmp_path, "plain", *index, plain))
         assert len(encoded_on(tmp_path, "plain")) >= N
         register(ToyText("process"))
-        with Collection.open(address) as merged, Collection.open(plain) as direct:
+        sae = tmp_path / "sae"
+        with Collection.open(address, trust=sae) as merged, Collection.open(plain, trust=sae) as direct:
             assert list(merged.ids()) == list(direct.ids())
             for asked, leg in itertools.product(("puppy river", "a car in the light"), ("words", "latent", None)):
                 left, right = ([(h.id, h.score) for h in c.search(asked, k=N, leg=leg)] for c in (merged, direct))

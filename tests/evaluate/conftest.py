@@ -112,6 +112,6 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptionSet:
         def __init__(self) -> None:
             super().__init__(tmp_path / "encodings")
 
-    monkeypatch.setattr("zipfian.collection.facade.EncodingCache", OwnCache)
+    monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
     monkeypatch.setattr(build, "make_legs", make_legs)
     return load_captions(tmp_path / "captions.jsonl", tmp_path / "images")

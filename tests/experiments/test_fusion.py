@@ -110,7 +110,7 @@ def test_one_pass_serves_all_seeds(folders: dict[str, Path], tmp_path: Path, mon
         def __init__(self) -> None:
             super().__init__(tmp_path / "encodings")
 
-    monkeypatch.setattr("zipfian.collection.facade.EncodingCache", OwnCache)
+    monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
     monkeypatch.setattr(fusion, "Leg", legs)
     made = run_table("seeds", {"other": folders["other"], "sae-1": Path("b")})
     assert {row["method"]: row["least"] <= row["mean"] <= row["most"] for row in made.rows} == dict.fromkeys(
