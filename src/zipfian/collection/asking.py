@@ -16,6 +16,7 @@ from zipfian.collection.plan import Plan
 from zipfian.collection.question import Question, encode_together
 from zipfian.collection.results import Results
 from zipfian.collection.settings import Settings
+from zipfian.encode.session import available_threads
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.retrieve.validate import check_k, check_offset
 
@@ -108,7 +109,7 @@ def answer_all(answers: Answers, wanted: Sequence[Asking], threads: int | None) 
     check_threads(threads)
     plans = [answers.plan(asking) for asking in wanted]
     out: list[Results] = []
-    with ThreadPoolExecutor(max(1, min(threads or usable_cores(), len(wanted)))) as pool:
+    with ThreadPoolExecutor(max(1, min(threads or available_threads(), len(wanted)))) as pool:
         for start in range(0, len(wanted), AT_ONCE):
             some, theirs = wanted[start : start + AT_ONCE], plans[start : start + AT_ONCE]
             _encode(answers.settings, some, theirs)
@@ -129,14 +130,6 @@ def _encode(settings: Settings, some: Sequence[Asking], plans: Sequence[Plan]) -
         groups.setdefault(tuple(dict.fromkeys(needed)), []).append(question)
     for names, questions in groups.items():
         encode_together(questions, [settings.leg(n) for n in names])
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
 
 
 def check_threads(threads: Any) -> None:

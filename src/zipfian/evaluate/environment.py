@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian._version import __version__
+from zipfian.encode.session import available_threads
 
 PACKAGES = ("numpy", "numba", "PyStemmer", "onnxruntime", "tokenizers", "safetensors", "ir-measures", "faiss-cpu",
             "torch", "pillow")  # fmt: skip
@@ -30,7 +30,7 @@ def environment() -> dict[str, Any]:
         "packages": versions,
         "system": f"{platform.system()} {platform.machine()}",
         "cpu": _cpu(),
-        "cores": _cores(),
+        "cores": available_threads(),
         "byteorder": sys.byteorder,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
     }
@@ -44,8 +44,3 @@ def _cpu() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
-
-
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
