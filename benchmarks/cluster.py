@@ -28,12 +28,12 @@ import numpy as np
 from benchmarks import machine
 from benchmarks.workloads import SHAPES, Workload, load
 from tests.cluster.server import Cluster
-from zipfian import BM25, Collection, Leg
+from zipfian import BM25, Collection, Field
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch import BulkSettings
 from zipfian.engines.opensearch.verify import agreement
 
-LEG = "visual"
+FIELD = "visual"
 WARM_UP = 300
 """Queries before the first that counts: a young JVM is several times slower."""
 HITS = (10, 200)
@@ -45,7 +45,7 @@ ENGINES = ("cluster", "embedded")
 def documents(workload: Workload, start: int, stop: int) -> Iterator[dict[str, Any]]:
     for i in range(start, stop):
         part = slice(workload.indptr[i], workload.indptr[i + 1])
-        yield {"id": str(i), "terms": {LEG: (workload.indices[part], workload.values[part])}}
+        yield {"id": str(i), "terms": {FIELD: (workload.indices[part], workload.values[part])}}
 
 
 def say(text: str) -> None:
@@ -57,7 +57,7 @@ class Bench:
 
     def __init__(self, args: argparse.Namespace, cluster: Cluster, folder: Path) -> None:
         shape = SHAPES[args.workload]
-        legs = {LEG: Leg.terms(shape.n_terms + 1, scoring=BM25(k1=shape.k1, b=shape.b))}
+        fields = {FIELD: Field.terms(shape.n_terms + 1, scoring=BM25(k1=shape.k1, b=shape.b))}
         self.unknown = ([shape.n_terms], [1.0])
         """A query that no document matches."""
         bulk = BulkSettings(documents=args.bulk, requests=2, patience=600.0)
@@ -67,9 +67,9 @@ class Bench:
         self.cluster, self.folder = cluster, folder / "c.zf"
         address = f"opensearch://{cluster.hosts}/bench"
         self.big: Any = opensearch.create(
-            address, legs, shards=args.shards, replicas=args.replicas, bulk=bulk, timeout=300.0
+            address, fields, shards=args.shards, replicas=args.replicas, bulk=bulk, timeout=300.0
         )
-        self.own: Any = Collection.create(self.folder, legs)
+        self.own: Any = Collection.create(self.folder, fields)
 
     def close(self) -> None:
         self.big.close()
@@ -90,7 +90,7 @@ class Bench:
                 out[name][f"k{k}"] = found
                 say(f"{name}: {k} hits, p50 {found['p50_ms']:.2f} ms, p95 {found['p95_ms']:.2f} ms")
         sides = (self.own, self.big)
-        pairs = ([side.search(query, k=10, leg=LEG) for side in sides] for query in self.queries[:200])
+        pairs = ([side.search(query, k=10, field=FIELD) for side in sides] for query in self.queries[:200])
         out["agreement"] = agreement(pairs, 10).to_json()
         return out
 
@@ -130,14 +130,14 @@ class Bench:
         sides = dict(zip(ENGINES, (self.big, self.own), strict=True))
         for query in itertools.islice(itertools.cycle(queries), WARM_UP):
             for side in sides.values():
-                side.search(query, k=k, leg=LEG)
+                side.search(query, k=k, field=FIELD)
         times: dict[str, list[list[float]]] = {name: [[] for _ in range(self.passes)] for name in sides}
         cpu, nodes = dict.fromkeys(sides, 0.0), self.nodes_s()
         for i in range(self.passes):
             for query in queries:
                 for name, side in sides.items():
                     start, used = time.perf_counter(), time.process_time()
-                    side.search(query, k=k, leg=LEG)
+                    side.search(query, k=k, field=FIELD)
                     times[name][i].append((time.perf_counter() - start) * 1e3)
                     cpu[name] += time.process_time() - used
         cpu["cluster"] += self.nodes_s() - nodes

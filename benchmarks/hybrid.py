@@ -2,7 +2,7 @@
 
 Texts: words of real paragraphs when `--text FILE.xz` is given (one per line), made-up ones otherwise; latent terms and
 pooled vectors are made up with the shape of the real ones (Zipfian terms, 240 a document; 384 numbers). Pictures: 96
-visual words and 1,280 numbers. Everything after the encoder is the product's own code: legs, fusion, reranking, hits.
+visual words and 1,280 numbers. Everything after the encoder is the product's own code: fields, fusion, reranking, hits.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 
 import zipfian as zf
 from benchmarks import machine
-from zipfian.collection.hybrid import Run
-from zipfian.collection.legquery import leg_query
-from zipfian.collection.plan import Plan
-from zipfian.collection.question import Question
+from zipfian.collection.execute import Run
+from zipfian.collection.plan import SearchPlan
+from zipfian.collection.query import Query
+from zipfian.collection.retrievers import field_query
 from zipfian.fuse.adaptive import Adaptive
 from zipfian.rerank.adaptive_k import AdaptiveK
 
@@ -48,7 +48,7 @@ def texts(path: Path | None, n: int, rng: Any) -> list[str]:
 
 
 def clock(run: Run, k: int, rounds: int) -> dict[str, float]:
-    """Milliseconds of the legs alone, of all together, and of the stages in between."""
+    """Milliseconds of the fields alone, of all together, and of the stages in between."""
     out: dict[str, list[float]] = {}
     for _ in range(rounds):
         for name, query in run.queries.items():
@@ -61,12 +61,12 @@ def clock(run: Run, k: int, rounds: int) -> dict[str, float]:
     return {name: 1e3 * float(np.median(values)) for name, values in out.items()}
 
 
-def prepared(view: Any, plan: Plan, questions: dict[str, Question]) -> Run:
-    """A run whose legs were asked by hand, since there is no encoder here."""
+def prepared(searcher: Any, plan: SearchPlan, questions: dict[str, Query]) -> Run:
+    """A run whose fields were asked by hand, since there is no encoder here."""
     run = Run.__new__(Run)
-    run.view, run.plan, run.question = view, plan, next(iter(questions.values()))
-    run.queries = {name: leg_query(view, name, questions[name]) for name in plan.legs}
-    run.judge = leg_query(view, plan.judge, questions[plan.judge]) if plan.judge else None  # type: ignore[assignment]
+    run.searcher, run.plan, run.question = searcher, plan, next(iter(questions.values()))
+    run.queries = {name: field_query(searcher, name, questions[name]) for name in plan.fields}
+    run.reranker = field_query(searcher, plan.reranker, questions[plan.reranker]) if plan.reranker else None  # type: ignore[assignment]
     run.captions = None
     return run
 
@@ -79,12 +79,12 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         lines = texts(args.text, n, rng)
         latent = zipfian_terms(rng, n, 240, 16_384)
         dense = rng.normal(size=(n, 384)).astype(np.float32)
-        legs = {
-            "words": zf.Leg.words(),
-            "latent": zf.Leg.terms(16_384, scoring=zf.BM25(k1=4, b=0.7, phi="power:0.65")),
-            "dense": zf.Leg.dense(vector="dense"),
+        fields = {
+            "words": zf.Field.words(),
+            "latent": zf.Field.terms(16_384, scoring=zf.BM25(k1=4, b=0.7, phi="power:0.65")),
+            "dense": zf.Field.dense(vector="dense"),
         }
-        with zf.Collection.create(Path(folder) / "texts.zf", legs, encodings=False) as col:
+        with zf.Collection.create(Path(folder) / "texts.zf", fields, encodings=False) as col:
             col.add(
                 {"id": str(i), "text": lines[i], "terms": {"latent": latent[i]}, "vector": {"dense": dense[i]}}
                 for i in range(n)
@@ -92,18 +92,18 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             col.commit()
             col.merge()
             col.commit()
-            plan = Plan("hybrid", ("words", "latent", "dense"), Adaptive())
+            plan = SearchPlan("hybrid", ("words", "latent", "dense"), Adaptive())
             found = []
             for q in range(args.queries):
                 source = int(rng.integers(n))
                 asked = " ".join(lines[source].split()[:10])
                 heaviest = np.sort(np.argsort(-latent[source].weights)[:40])
                 questions = {
-                    "words": Question(asked),
-                    "latent": Question(zf.Terms(latent[source].ids[heaviest], latent[source].weights[heaviest])),
-                    "dense": Question(dense[source] + 0.5 * rng.normal(size=384).astype(np.float32)),
+                    "words": Query(asked),
+                    "latent": Query(zf.Terms(latent[source].ids[heaviest], latent[source].weights[heaviest])),
+                    "dense": Query(dense[source] + 0.5 * rng.normal(size=384).astype(np.float32)),
                 }
-                run = prepared(col.view(), plan, questions)
+                run = prepared(col.searcher(), plan, questions)
                 if q == 0:
                     run.search(10, None)  # compiles, decodes
                 found.append(clock(run, 10, 3))
@@ -111,31 +111,36 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         visual = zipfian_terms(rng, n, 96, 11_520)
         dense = np.maximum(rng.normal(size=(n, 1280)), 0).astype(np.float32)
-        legs = {
-            "visual": zf.Leg.terms(11_520, scoring=zf.BM25(k1=8, b=0.7)),
-            "dense": zf.Leg.dense(vector="dense"),
+        fields = {
+            "visual": zf.Field.terms(11_520, scoring=zf.BM25(k1=8, b=0.7)),
+            "dense": zf.Field.dense(vector="dense"),
         }
-        with zf.Collection.create(Path(folder) / "pictures.zf", legs, encodings=False) as col:
+        with zf.Collection.create(Path(folder) / "pictures.zf", fields, encodings=False) as col:
             col.add({"id": str(i), "terms": {"visual": visual[i]}, "vector": {"dense": dense[i]}} for i in range(n))
             col.commit()
             col.merge()
             col.commit()
             for label, plan in (
-                ("pictures: visual + dense 1280 fused", Plan("hybrid", ("visual", "dense"), Adaptive())),
-                ("pictures: two-stage K=200", Plan("two-stage", ("visual",), None, judge="dense", K=200)),
+                ("pictures: visual + dense 1280 fused", SearchPlan("hybrid", ("visual", "dense"), Adaptive())),
+                (
+                    "pictures: two-stage rerank_depth=200",
+                    SearchPlan("two-stage", ("visual",), None, reranker="dense", rerank_depth=200),
+                ),
                 (
                     "pictures: two-stage, adaptive K",
-                    Plan("balanced", ("visual",), None, judge="dense", K=200, adaptive_k=AdaptiveK(50, 200)),
+                    SearchPlan(
+                        "balanced", ("visual",), None, reranker="dense", rerank_depth=200, adaptive_k=AdaptiveK(50, 200)
+                    ),
                 ),
             ):
                 found = []
                 for q in range(args.queries):
                     source = int(rng.integers(n))
                     questions = {
-                        "visual": Question(visual[source]),
-                        "dense": Question(dense[source] + 0.5 * rng.normal(size=1280).astype(np.float32)),
+                        "visual": Query(visual[source]),
+                        "dense": Query(dense[source] + 0.5 * rng.normal(size=1280).astype(np.float32)),
                     }
-                    run = prepared(col.view(), plan, questions)
+                    run = prepared(col.searcher(), plan, questions)
                     if q == 0:
                         run.search(10, None)
                     found.append(clock(run, 10, 3))

@@ -32,7 +32,7 @@ index = zf.SparseIndex.from_csr(np.array([0, 1, 2]), np.array([0, 1]), np.array(
 index.search([0, 1])
 """
 FROM_FILES = """
-found = zf.Collection.open(sys.argv[1]).search((np.arange(5, 21), np.ones(16)), leg="visual")
+found = zf.Collection.open(sys.argv[1]).search((np.arange(5, 21), np.ones(16)), field="visual")
 assert len(found) == 10
 """
 
@@ -116,7 +116,7 @@ def first_search_in_memory(repeats: int) -> list[Row]:
 
 
 def collection(path: Path, workload: workloads.Workload, repeats: int) -> list[Row]:
-    """A committed collection with one leg of ready-made terms in hundredths."""
+    """A committed collection with one field of ready-made terms in hundredths."""
 
     def documents() -> Iterator[dict[str, Any]]:
         for d in range(workload.n_docs):
@@ -126,7 +126,7 @@ def collection(path: Path, workload: workloads.Workload, repeats: int) -> list[R
 
     n = workload.n_docs
     start = time.perf_counter()
-    with zf.Collection.create(path, {"visual": zf.Leg.terms(18_432)}) as made:
+    with zf.Collection.create(path, {"visual": zf.Field.terms(18_432)}) as made:
         made.add(documents())
         made.merge()
         made.commit()
@@ -157,7 +157,7 @@ def _searches(path: Path, workload: workloads.Workload) -> list[Row]:
                 took = []
                 for terms, weights in asked:
                     start = time.perf_counter()
-                    opened.search((terms, weights), k=k, leg="visual")
+                    opened.search((terms, weights), k=k, field="visual")
                     took.append((time.perf_counter() - start) * 1e3)
                 kept = "impacts cached" if len(rows) % 2 else "lists decoded on first use"
                 result = f"{np.percentile(took, 50):.2f} / {np.percentile(took, 95):.2f} ms"
@@ -166,15 +166,15 @@ def _searches(path: Path, workload: workloads.Workload) -> list[Row]:
 
 
 def _sizes(path: Path, n: int) -> list[Row]:
-    """Bytes per document: the leg (postings, lengths, dictionary, rows for deletes), and everything else."""
-    leg = other = 0
+    """Bytes per document: the field (postings, lengths, dictionary, rows for deletes), and everything else."""
+    field = other = 0
     for file in path.iterdir():
         size = file.stat().st_size
-        if "leg" in file.name or "visual" in file.name:
-            leg += size
+        if "field" in file.name or "visual" in file.name:
+            field += size
         else:
             other += size
     return [
-        ("postings, lengths and terms on disk", f"{leg / n:.1f} bytes per document", "16 terms in hundredths"),
+        ("postings, lengths and terms on disk", f"{field / n:.1f} bytes per document", "16 terms in hundredths"),
         ("ids and everything else on disk", f"{other / n:.1f} bytes per document", "no text, no metadata"),
     ]

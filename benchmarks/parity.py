@@ -2,7 +2,8 @@
 
     python -m benchmarks.parity --scifact DIR --pets DIR [--out parity.json]
 
-SciFact through `Leg.words` and `Leg.latent`, Pets through `Leg.visual`, all documents and queries, each leg as it is by
+SciFact through `Field.words` and `Field.latent`, Pets through `Field.visual`, all documents and queries, each field as
+it is by
 default and once more with b = 0. What remains is put down to its causes: scores are computed once more by hand from the
 folder's postings, first with term frequencies rounded as they are sent, then with document lengths cut to one byte as
 Lucene cuts them. Prints a Markdown table.
@@ -24,8 +25,8 @@ import numpy as np
 
 from tests.cluster.server import Cluster
 from tests.cluster.smallfloat import rounded
-from zipfian import BM25, Collection, Leg
-from zipfian.collection.question import Question, encode_together
+from zipfian import BM25, Collection, Field
+from zipfian.collection.query import Query, encode_together
 from zipfian.encode.cache import EncodingCache, content_hash
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch.verify import agreement
@@ -40,18 +41,18 @@ EXPLAINED = 200
 """Queries whose scores are computed by hand."""
 
 
-def flat(leg: Leg) -> Leg:
-    """The leg without length normalisation."""
-    if not isinstance(leg.scoring, BM25):
+def flat(field: Field) -> Field:
+    """The field without length normalisation."""
+    if not isinstance(field.scoring, BM25):
         raise ValueError("only BM25 has a b")
-    return replace(leg, scoring=replace(leg.scoring, b=0.0))
+    return replace(field, scoring=replace(field.scoring, b=0.0))
 
 
 def run(
-    dataset: Dataset, legs: dict[str, Leg], measure: str, address: str, most: int | None
+    dataset: Dataset, fields: dict[str, Field], measure: str, address: str, most: int | None
 ) -> Iterator[dict[str, Any]]:
-    """One row for each leg, and one for it with b = 0."""
-    every = {**legs, **{f"{name}-flat": flat(leg) for name, leg in legs.items()}}
+    """One row for each field, and one for it with b = 0."""
+    every = {**fields, **{f"{name}-flat": flat(field) for name, field in fields.items()}}
     folder = Path(tempfile.mkdtemp(prefix="zipfian-parity-"))
     try:
         with (
@@ -64,16 +65,18 @@ def run(
             big.copy_from(folder / "c.zf")
             big.commit()
             copied = time.perf_counter() - began
-            losses = {name: leg["mean_relative_error"] for name, leg in big.stats()["legs"].items()}
+            losses = {name: field["mean_relative_error"] for name, field in big.stats()["fields"].items()}
             asked = list(dataset.queries.items())[:most]
             answers: dict[str, list[Any]] = {name: [] for name in every}
-            for query, question in questions(asked, list(legs.values())):
+            for query, question in questions(asked, list(fields.values())):
                 out = dataset.ignore.get(query, frozenset())
                 for name in every:
-                    found = [side.search(question, k=K + len(out), leg=name) for side in (own, big)]
+                    found = [side.search(question, k=K + len(out), field=name) for side in (own, big)]
                     answers[name].append((question, [listed(hits, out) for hits in found]))
-            for name, leg in every.items():
-                yield row(dataset, name, leg, measure, [q for q, _ in asked], answers[name], own, losses[name], copied)
+            for name, field in every.items():
+                yield row(
+                    dataset, name, field, measure, [q for q, _ in asked], answers[name], own, losses[name], copied
+                )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -91,25 +94,25 @@ def listed(hits: Iterable[Any], out: frozenset[str]) -> list[Seen]:
     return [Seen(h.id, h.score, rank) for rank, h in enumerate(kept, 1)]
 
 
-def questions(asked: Sequence[tuple[str, Any]], legs: Sequence[Leg]) -> Iterator[tuple[str, Question]]:
+def questions(asked: Sequence[tuple[str, Any]], fields: Sequence[Field]) -> Iterator[tuple[str, Query]]:
     """Queries with their encoders' passes; pictures that are in the encode cache, with the terms kept there."""
-    if all(leg.kind == "visual" for leg in legs) and len(legs) == 1 and legs[0].model is not None:
-        vocabulary, cache = legs[0].model.load_vocabulary(), EncodingCache()
-        form = f"{legs[0].model.encoder.fingerprint}\n{vocabulary.compact_form}"
+    if all(field.kind == "visual" for field in fields) and len(fields) == 1 and fields[0].model is not None:
+        vocabulary, cache = fields[0].model.load_vocabulary(), EncodingCache()
+        form = f"{fields[0].model.encoder.fingerprint}\n{vocabulary.compact_form}"
         kept = {i: cache.get(form, content_hash(q.image.path, "image")) for i, q in asked}
         if all(arrays is not None for arrays in kept.values()):
-            yield from ((i, Question(vocabulary.query_compact(arrays or {}))) for i, arrays in kept.items())
+            yield from ((i, Query(vocabulary.query_compact(arrays or {}))) for i, arrays in kept.items())
             return
     for first in range(0, len(asked), TOGETHER):
         part = [
-            (i, Question(q.text, None if q.image is None else q.image.path)) for i, q in asked[first : first + TOGETHER]
+            (i, Query(q.text, None if q.image is None else q.image.path)) for i, q in asked[first : first + TOGETHER]
         ]
-        encode_together([question for _, question in part], legs)
+        encode_together([question for _, question in part], fields)
         yield from part
 
 
 def row(
-    dataset: Dataset, name: str, leg: Leg, measure: str, ids: Sequence[str], answers: Sequence[Any], own: Any,
+    dataset: Dataset, name: str, field: Field, measure: str, ids: Sequence[str], answers: Sequence[Any], own: Any,
     loss: float, copied: float,
 ) -> dict[str, Any]:  # fmt: skip
     report = agreement((found for _, found in answers), K)
@@ -119,30 +122,30 @@ def row(
         ranked = {i: [(h.id, h.score) for h in found[side]] for i, (_, found) in zip(ids, answers, strict=True)}
         values.append(measures.means(measures.evaluate(ranked, qrels, (measure,)))[measure])
     return {
-        "data": dataset.name, "leg": name, "scoring": leg.scoring.to_json(), "documents": dataset.n_docs,
+        "data": dataset.name, "field": name, "scoring": field.scoring.to_json(), "documents": dataset.n_docs,
         "queries": len(ids), "overlap": report.overlap, "same_order": report.same_order,
         "rank_agreement": report.rank_agreement, "shared": report.shared, "rank_correlation": report.rank_correlation,
         "measure": measure, "folder": values[0], "cluster": values[1],
         "score_error_mean": report.score_error_mean, "score_error_max": report.score_error_max,
-        "frequency_error": loss, "copied_s": copied, **causes(own, name, leg, answers[:EXPLAINED]),
+        "frequency_error": loss, "copied_s": copied, **causes(own, name, field, answers[:EXPLAINED]),
     }  # fmt: skip
 
 
-def causes(own: Any, name: str, leg: Leg, answers: Iterable[Any]) -> dict[str, float]:
+def causes(own: Any, name: str, field: Field, answers: Iterable[Any]) -> dict[str, float]:
     """Mean relative difference between the cluster's score and one by hand: as it is, with rounded frequencies, and
     with one-byte lengths as well."""
-    view = own.view()
-    searcher = view.searcher(name)
-    scoring: Any = leg.scoring
+    searcher = own.searcher()
+    searcher = searcher.field_searcher(name)
+    scoring: Any = field.scoring
     phi = str(scoring.phi)
     stats = searcher.statistics(phi)
-    whole = leg.tf != "float32" and phi == "identity"
-    steps = leg.scale if whole else 100.0
+    whole = field.tf != "float32" and phi == "identity"
+    steps = field.scale if whole else 100.0
     lengths, mean = stats.lengths[0], stats.mean_length * stats.unit
     errors: dict[str, list[float]] = {"as_is": [], "rounded": [], "one_byte": []}
     for question, (_, hits) in answers:
-        prepared = searcher.prepare(question.weights(leg), scoring)
-        for hit, doc in zip(hits, view.find([h.id for h in hits]).tolist(), strict=True):
+        prepared = searcher.prepare(question.weights(field), scoring)
+        for hit, doc in zip(hits, searcher.find([h.id for h in hits]).tolist(), strict=True):
             _, tf = searcher.contributions(prepared, doc)
             there = tf > 0.0
             weights = apply_phi(tf[there].astype(np.float64), phi)
@@ -160,7 +163,7 @@ def causes(own: Any, name: str, leg: Leg, answers: Iterable[Any]) -> dict[str, f
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Markdown."""
     lines = [
-        "| data, leg | overlap | same list | measure, folder / cluster | score error, mean | after rounding "
+        "| data, field | overlap | same list | measure, folder / cluster | score error, mean | after rounding "
         "frequencies by hand | and one-byte lengths |",
         "|---|---|---|---|---|---|---|",
     ]
@@ -185,12 +188,12 @@ def main() -> None:
     with Cluster(3, args.heap, quick=False) as cluster:
         base = f"opensearch://{cluster.hosts}"
         if args.scifact:
-            legs = {"words": Leg.words(), "latent": Leg.latent()}
-            rows += run(load_beir(args.scifact), legs, "ndcg@10", f"{base}/parity-scifact", args.queries)
+            fields = {"words": Field.words(), "latent": Field.latent()}
+            rows += run(load_beir(args.scifact), fields, "ndcg@10", f"{base}/parity-scifact", args.queries)
             print(table(rows), flush=True)
         if args.pets:
             pets = load_class_folders(args.pets)
-            rows += run(pets, {"visual": Leg.visual()}, "r@1", f"{base}/parity-pets", args.queries)
+            rows += run(pets, {"visual": Field.visual()}, "r@1", f"{base}/parity-pets", args.queries)
     print(table(rows))
     if args.out:
         args.out.write_text(json.dumps(rows, indent=1))

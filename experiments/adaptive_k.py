@@ -1,6 +1,6 @@
 """Adaptive K: what reranking K candidates gains and costs, K fixed or chosen for every query.
 
-Every query is searched once. The first stage's hits, the judge's cosines and the relevance of both are kept, so each
+Every query is searched once. The first stage's hits, the reranker's cosines and the relevance of both are kept, so each
 setting only reorders numbers; latency is then taken from real searches of a sample.
 """
 
@@ -17,10 +17,10 @@ import numpy.typing as npt
 from experiments.base import Brief, Context, Made, Table
 from experiments.hybridvl.data import OTHERS, caption_set, loo_first, several
 from experiments.plots import Plot
-from zipfian.collection.hybrid import Run
-from zipfian.collection.legquery import leg_query
-from zipfian.collection.plan import Plan
-from zipfian.collection.question import Question
+from zipfian.collection.execute import Run
+from zipfian.collection.plan import SearchPlan
+from zipfian.collection.query import Query
+from zipfian.collection.retrievers import field_query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.build import built
 from zipfian.evaluate.datasets import load_beir, load_class_folders, take_half
@@ -55,20 +55,20 @@ class Case:
 
     label: str
     dataset: Dataset
-    legs: tuple[str, ...]
+    fields: tuple[str, ...]
     """Of the collection."""
     first: tuple[str, ...]
-    judge: str
+    reranker: str
 
-    def plan(self, setting: int | AdaptiveK) -> Plan:
+    def plan(self, setting: int | AdaptiveK) -> SearchPlan:
         """The search under one setting."""
         fusion = Adaptive() if len(self.first) > 1 else None
         if setting == 0:
-            return Plan("first stage", self.first, fusion)
-        plan = Plan("two-stage", self.first, fusion, judge=self.judge)
+            return SearchPlan("first stage", self.first, fusion)
+        plan = SearchPlan("two-stage", self.first, fusion, reranker=self.reranker)
         if isinstance(setting, int):
-            return replace(plan, K=setting)
-        return replace(plan, K=max(setting.most, SEEN), adaptive_k=setting)
+            return replace(plan, rerank_depth=setting)
+        return replace(plan, rerank_depth=max(setting.most, SEEN), adaptive_k=setting)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def adaptive_k(context: Context) -> Made:
         *(f"best mAP on the even half: {case}: {name}" for case, name in chosen.items()),
         f"p50_ms, p95_ms: a search of k={K}, from the query's terms and vectors on: without encoder and projection "
         f"onto terms; {SAMPLE} queries, settings interleaved",
-        "where the judge is the better one throughout (pictures), adaptive settings lie on the curve of the fixed ones "
+        "where the reranker is better throughout (pictures), adaptive settings lie on the curve of the fixed ones "
         "and save work, not errors; where words settle some queries by themselves (other captions), leaving those "
         "alone costs nothing",
         "mAP of the first 200. Text is reranked here to show the loss: no preset does it",
@@ -157,23 +157,23 @@ def _cases(context: Context) -> Iterator[Case]:
         yield Case("pictures: visual, dense", dataset, ("visual", "dense"), ("visual",), "dense")
     if "captions" in context.data:
         captions = caption_set(context)
-        legs = METHODS["hybrid"].legs_for("caption")
+        fields = METHODS["hybrid"].fields_for("caption")
         label = "text to picture: translated, aligned"
-        yield Case(label, karpathy(captions)["t2i"], legs, ("translated",), "aligned")
+        yield Case(label, karpathy(captions)["t2i"], fields, ("translated",), "aligned")
         if several(captions):
             dataset = loo_first(captions)[OTHERS]
             yield Case("other captions: words, dense", dataset, ("aligned", "words", "dense"), ("words",), "dense")
     if "scifact" in context.data:
-        legs = METHODS["hybrid"].legs_for("text")
+        fields = METHODS["hybrid"].fields_for("text")
         dataset = load_beir(context.path("scifact"))
-        yield Case("texts: words + latent, dense", dataset, legs, ("words", "latent"), "dense")
+        yield Case("texts: words + latent, dense", dataset, fields, ("words", "latent"), "dense")
 
 
 def _rows(case: Case, context: Context) -> list[dict[str, Any]]:
-    with built(case.dataset, case.legs, context.work) as collection:
+    with built(case.dataset, case.fields, context.work) as collection:
         kept, sample = search_once(collection, case)
         names = settings()
-        seconds = seconds_of(collection.view(), case, sample, list(names.values()))
+        seconds = seconds_of(collection.searcher(), case, sample, list(names.values()))
     even = set(take_half(case.dataset, "even").queries)
     halves = {" even": [q in even for q in kept], " odd": [q not in even for q in kept], "": [True] * len(kept)}
     out = []
@@ -189,22 +189,22 @@ def _rows(case: Case, context: Context) -> list[dict[str, Any]]:
     return out
 
 
-def search_once(collection: Any, case: Case) -> tuple[dict[str, Kept], list[Question]]:
+def search_once(collection: Any, case: Case) -> tuple[dict[str, Kept], list[Query]]:
     """Every query once, and the first ones again as they are, with their encoders' passes."""
-    view = collection.view()
-    legs = [collection.legs[name] for name in (*case.first, case.judge)]
+    searcher = collection.searcher()
+    fields = [collection.fields[name] for name in (*case.first, case.reranker)]
     plan = case.plan(0)
     kept: dict[str, Kept] = {}
-    sample: list[Question] = []
-    for key, question in streamed(case.dataset, legs):
-        run = Run(view, question, plan)
+    sample: list[Query] = []
+    for key, question in streamed(case.dataset, fields):
+        run = Run(searcher, question, plan)
         first = run.search(POOL + len(case.dataset.ignore.get(key, ())), None).first
-        ids = view.ids_of(first.docs)
+        ids = searcher.ids_of(first.docs)
         allowed = np.array([i not in case.dataset.ignore.get(key, ()) for i in ids], np.bool_)
         docs, scores = first.docs[allowed][:POOL], first.scores[allowed][:POOL]
         grades: Mapping[str, int] = case.dataset.qrels[key]
         relevant = np.array([grades.get(i, 0) > 0 for i, ok in zip(ids, allowed, strict=True) if ok][:POOL], np.bool_)
-        cosines = leg_query(view, case.judge, question).score(docs)
+        cosines = field_query(searcher, case.reranker, question).score(docs)
         wanted = sum(grade > 0 for grade in grades.values())
         kept[key] = Kept(scores, cosines, relevant, wanted, run.rarity(first))
         if len(sample) < SAMPLE:
@@ -212,14 +212,14 @@ def search_once(collection: Any, case: Case) -> tuple[dict[str, Kept], list[Ques
     return kept, sample
 
 
-def seconds_of(view: Any, case: Case, sample: Sequence[Question], chosen: Sequence[int | AdaptiveK]) -> F64:
+def seconds_of(searcher: Any, case: Case, sample: Sequence[Query], chosen: Sequence[int | AdaptiveK]) -> F64:
     """Seconds by setting and query. Settings take turns, so that what disturbs the machine disturbs all alike."""
     plans = [case.plan(setting) for setting in chosen]
     out = np.zeros((len(plans), len(sample)))
     for j, question in enumerate(sample):
         for i, plan in enumerate(plans):
             start = time.perf_counter()
-            Run(view, question, plan).search(min(K, len(view)), None)
+            Run(searcher, question, plan).search(min(K, len(searcher)), None)
             out[i, j] = time.perf_counter() - start
     return out
 

@@ -1,4 +1,4 @@
-"""Does the default hybrid earn its place? Against plain reciprocal rank fusion and the best single leg, and by seed.
+"""Does the default hybrid earn its place? Against plain reciprocal rank fusion and the best single field, and by seed.
 
 Collections whose queries took part in choosing a constant stand apart from those that did not: only the latter say what
 a user may expect.
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.base import Brief, Context, Made, Row, Table
-from zipfian.collection import Collection, Leg
+from zipfian.collection import Collection, Field
 from zipfian.evaluate.compare import Options, compare, run_all
 from zipfian.evaluate.datasets import load_beir
 from zipfian.evaluate.datasets.base import Dataset
@@ -30,7 +30,7 @@ TINY = "limit-small"
 """46 documents made to defeat single vectors. What it says about a fusion outweighs all other collections together in a
 mean, and is about no collection that people search: means leave it out."""
 
-LEGS = ("words", "latent", "dense")
+FIELDS = ("words", "latent", "dense")
 METHODS = ("words", "latent", "latent-table", "dense", "rrf", "hybrid")
 MEASURE = "ndcg@10"
 SEED = "sae-"
@@ -39,19 +39,19 @@ DEPTH = 100
 
 TESTS = (
     "paired t-test over the queries of each collection; Holm's correction over all comparisons of this table, two "
-    "for each collection. The best leg is the one of words, latent and dense that is best on these very queries: "
-    "harder to beat than a leg chosen beforehand"
+    "for each collection. The best field is the one of words, latent and dense that is best on these very queries: "
+    "harder to beat than a field chosen beforehand"
 )
 
 
 def fusion(context: Context) -> Made:
-    """Every leg, plain fusion and the hybrid; the hybrid tested against the best leg and against plain fusion."""
+    """Every field, plain fusion and the hybrid; the hybrid tested against the best field and against plain fusion."""
     rows: list[dict[str, Any]] = []
     tests: list[Comparison] = []
     for name, path in _sets(context).items():
         options = Options(measures=(MEASURE,), work=context.work, timed=False, depth=DEPTH)
         report = compare(load_beir(path), METHODS, options)
-        best = max(LEGS, key=lambda leg: report.methods[leg][MEASURE])
+        best = max(FIELDS, key=lambda field: report.methods[field][MEASURE])
         for against in (best, "rrf"):
             tests.append(_tested(report.results, against))
         rows.append(
@@ -61,27 +61,27 @@ def fusion(context: Context) -> Made:
                 "documents": report.n_docs,
                 "queries": report.n_queries,
                 **{method: report.methods[method][MEASURE] for method in METHODS},
-                "best leg": best,
+                "best field": best,
             }
         )
     corrected = holm([test.p for test in tests])
     for i, row in enumerate(rows):
-        for word, at in (("leg", 2 * i), ("rrf", 2 * i + 1)):
+        for word, at in (("field", 2 * i), ("rrf", 2 * i + 1)):
             row[f"over {word}"] = tests[at].difference
             row[f"over {word} p"] = tests[at].p
             row[f"over {word} Holm p"] = corrected[at]
-    tested = ["over leg", "over leg Holm p", "over rrf", "over rrf Holm p"]
-    shown = ["dataset", "queries", *METHODS, "best leg", *tested]
+    tested = ["over field", "over field Holm p", "over rrf", "over rrf Holm p"]
+    shown = ["dataset", "queries", *METHODS, "best field", *tested]
     every = [*rows, *_means(rows)]
     brief = Brief(shown, every, "without the sizes and the uncorrected p")
     chose = ", ".join(row["dataset"] for row in rows if row["chose"])
     apart = ", ".join(row["dataset"] for row in rows if not row["chose"])
     notes = (
-        f"nDCG@10; over leg, over rrf: the hybrid's difference from the best leg and from `rrf`; {TESTS}",
+        f"nDCG@10; over field, over rrf: the hybrid's difference from the best field and from `rrf`; {TESTS}",
         f"chose the settings: {chose or 'none'}; had no part in any choice: {apart or 'none'}. No mean includes "
         "LIMIT-small (46 documents)",
     )
-    title = "The hybrid against plain fusion and the best leg"
+    title = "The hybrid against plain fusion and the best field"
     return Made("fusion", title, list(every[0]), every, notes, brief=brief)
 
 
@@ -106,7 +106,7 @@ def seeds(context: Context) -> Made:
             rows.append({"dataset": f"mean without {TINY}", "method": method, **values, **_spread(values)})
     notes = (
         "nDCG@10 with vocabularies trained alike from other random seeds, settings of use as shipped; encoder, "
-        "documents and the other legs are the same, so `words` and `dense` do not vary",
+        "documents and the other fields are the same, so `words` and `dense` do not vary",
     )
     return Made("seeds", "Training seeds of the text vocabulary", list(rows[0]), rows, notes)
 
@@ -138,22 +138,22 @@ def _means(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def _encoded(dataset: Dataset, makers: Mapping[str, Any]) -> None:
     """One pass of the encoder for all vocabularies, which stays in the encode cache; else each would cost its own."""
-    legs = {f"latent-{i}": Leg.latent(vocabulary) for i, vocabulary in enumerate(makers.values())}
-    with _collection(dataset, {**legs, "dense": Leg.dense("text")}):
+    fields = {f"latent-{i}": Field.latent(vocabulary) for i, vocabulary in enumerate(makers.values())}
+    with _collection(dataset, {**fields, "dense": Field.dense("text")}):
         pass
 
 
 def _measured(dataset: Dataset, vocabulary: Any) -> dict[str, MethodResult]:
-    legs = {"words": Leg.words(), "latent": Leg.latent(vocabulary), "dense": Leg.dense("text")}
-    with _collection(dataset, legs) as collection:
+    fields = {"words": Field.words(), "latent": Field.latent(vocabulary), "dense": Field.dense("text")}
+    with _collection(dataset, fields) as collection:
         return run_all(collection, find(SEEDED, "text"), dataset, (MEASURE,), DEPTH, Options(timed=False))
 
 
 @contextmanager
-def _collection(dataset: Dataset, legs: dict[str, Leg]) -> Iterator[Collection]:
+def _collection(dataset: Dataset, fields: dict[str, Field]) -> Iterator[Collection]:
     with (
         TemporaryDirectory(prefix="zipfian-table-") as folder,
-        Collection.create(Path(folder) / "seed.zf", legs) as collection,
+        Collection.create(Path(folder) / "seed.zf", fields) as collection,
     ):
         collection.add(dataset.documents())
         collection.commit()
@@ -165,6 +165,6 @@ def _spread(values: Mapping[str, float]) -> dict[str, float]:
 
 
 TABLES = (
-    Table("fusion", "the hybrid against RRF and the best leg, Holm over all", ("scifact", "nfcorpus", "..."), fusion),
+    Table("fusion", "the hybrid against RRF and the best field, Holm over all", ("scifact", "nfcorpus", "..."), fusion),
     Table("seeds", "latent, RRF and hybrid by training seed", ("sae-1", "sae-2", "scifact", "..."), seeds),
 )

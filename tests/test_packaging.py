@@ -152,7 +152,7 @@ def test_the_installed_command_shows_the_demo(elsewhere: Elsewhere) -> None:
     weights = needed(model, "onnxruntime", "tokenizers", "safetensors")
     elsewhere.run("zipfian", "weights", "get", model, "--from", next(iter(weights.values())).parent)
     shown = json.loads(elsewhere.run("zipfian", "demo", "--quick", "--json", "--into", "demo"))
-    assert shown["texts"]["legs"] == ["words", "latent"]
+    assert shown["texts"]["fields"] == ["words", "latent"]
     assert shown["texts"]["check"] is True
     assert shown["texts"]["meaning"]["latent"]["hits"][0]["id"] == "difflib.get_close_matches"
 
@@ -166,6 +166,6 @@ def test_the_installed_command_finds_pictures(elsewhere: Elsewhere) -> None:
     (elsewhere.work / "pictures").mkdir()
     for name, colour in (("red", (200, 30, 30)), ("blue", (20, 40, 200))):
         Image.new("RGB", (64, 64), colour).save(elsewhere.work / "pictures" / f"{name}.png")
-    elsewhere.run("zipfian", "index", "pictures", "--into", "pictures.zf", "--legs", "visual,dense")
+    elsewhere.run("zipfian", "index", "pictures", "--into", "pictures.zf", "--fields", "visual,dense")
     found = json.loads(elsewhere.run("zipfian", "search", "pictures.zf", "--image", "pictures/red.png", "--json"))
     assert found["hits"][0]["id"] == "red.png"

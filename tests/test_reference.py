@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "zipfian"
 
 NO_EXAMPLE = {
-    "zipfian.collection.LegHit": "made by a search; the example of Hit shows it",
+    "zipfian.collection.FieldHit": "made by a search; the example of Hit shows it",
     "zipfian.rerank.KChoice": "made by AdaptiveK; the example of AdaptiveK shows it",
 }
 """Dataclasses without behaviour that another name's example shows."""

@@ -34,7 +34,7 @@ def table4(context: Context) -> Made:
     methods = find(["visual", "dense", "hnsw", "ivfpq"], "image")
     with built(dataset, ["visual", "dense"], context.work) as collection:
         found = run_all(collection, methods, dataset, ("r@1",), 200, Options(timed=False))
-        stats = collection.stats()["legs"]
+        stats = collection.stats()["fields"]
         n, dim = len(collection), int(stats["dense"]["dim"])
         postings, active = stats["visual"]["postings"], stats["visual"]["terms"]
         sizes = {name: float(AnnSearch(f"bm25v-{name}").nbytes(collection)) / n for name in ("hnsw", "ivfpq")}
@@ -129,7 +129,12 @@ def latency(context: Context) -> Made:
                 "build_s": built_dense,
                 "latency_ms": _median(nearest, queries),
             },
-            {"N": n, "method": "two-stage K=200", "build_s": built_sparse, "latency_ms": _median(both, queries)},
+            {
+                "N": n,
+                "method": "two-stage K=200",
+                "build_s": built_sparse,
+                "latency_ms": _median(both, queries),
+            },
         ]
         if n > most:
             missing.append(f"HNSW at {n:,}: building it takes too long here (hnsw-up-to={most})")

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.base import Context, Made, Table
 from experiments.paper import BM25V_TABLE2, BM25V_TABLE3
 from experiments.plots import Plot
-from zipfian.collection import Collection, Leg
+from zipfian.collection import Collection, Field
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.build import built, fingerprint
 from zipfian.evaluate.compare import Options, compare, run_all
@@ -19,7 +19,7 @@ from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import Method
 from zipfian.evaluate.results import MARKS_LEGEND
 from zipfian.evaluate.zipf import rank_frequency
-from zipfian.evaluate.zipf_collection import leg_report
+from zipfian.evaluate.zipf_collection import field_report
 from zipfian.evaluate.zipf_plot import sampled
 from zipfian.retrieve.scoring import BM25, Dot
 
@@ -87,24 +87,24 @@ def table2(context: Context) -> Made:
 
 
 def _visual_rows(
-    dataset: Dataset, legs: Mapping[str, Leg], scorings: Mapping[str, Mapping[str, Any]] | None = None
+    dataset: Dataset, fields: Mapping[str, Field], scorings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """A row for every leg and scoring. All legs stand in one collection, so that pictures are encoded once for all."""
+    """A row for every field and scoring. All fields stand in one collection: pictures are encoded once for all."""
     with (
         TemporaryDirectory(prefix="zipfian-table-") as folder,
-        Collection.create(Path(folder) / "collection.zf", dict(legs)) as collection,
+        Collection.create(Path(folder) / "collection.zf", dict(fields)) as collection,
     ):
         collection.add(dataset.documents())
         collection.commit({"dataset": fingerprint(dataset)})
         methods = {
             (name, label): Method(
-                f"{name} {label}", label, {"image": (name,)}, {"leg": name, **extra}, single=True
+                f"{name} {label}", label, {"image": (name,)}, {"field": name, **extra}, single=True
             )
-            for name in legs
+            for name in fields
             for label, extra in (scorings or {"": {}}).items()
         }  # fmt: skip
         found = run_all(collection, list(methods.values()), dataset, MEASURES, 200, Options(timed=False))
-        stats = collection.stats()["legs"]
+        stats = collection.stats()["fields"]
         n = max(len(collection), 1)
     return {
         (name, label): {
@@ -133,12 +133,12 @@ def table3(context: Context) -> Made:
             "... (`zipfian train sae` makes them)"
         )
     dataset = load_class_folders(context.path("pets"))
-    legs = {
-        f"k{k}": Leg.visual(path, **{**PUBLISHED_USE, "k": k, "k_post": None})
+    fields = {
+        f"k{k}": Field.visual(path, **{**PUBLISHED_USE, "k": k, "k_post": None})
         for k, path in sorted((_number(name, "sae-k"), path) for name, path in models.items())
     }
     rows = []
-    for (name, _), found in _visual_rows(dataset, legs).items():
+    for (name, _), found in _visual_rows(dataset, fields).items():
         k = int(name[1:])
         published = BM25V_TABLE3.get(k)
         rows.append(
@@ -168,14 +168,14 @@ def ablation(context: Context) -> Made:
         raise InvalidInput("the ablation compares vocabularies: give each as --data sae-NAME=FOLDER (sae-x16=...)")
     dataset = load_class_folders(context.path("pets"))
     uses = {"published": PUBLISHED_USE, "image-11k": OUR_USE}
-    legs = {
-        f"v{i}-{use}": Leg.visual(path, **settings)
+    fields = {
+        f"v{i}-{use}": Field.visual(path, **settings)
         for i, path in enumerate(models.values())
         for use, settings in uses.items()
     }
-    found = _visual_rows(dataset, legs)
+    found = _visual_rows(dataset, fields)
     rows = [
-        {"vocabulary": name, "terms": legs[f"v{i}-{use}"].n_terms, "use": use, **found[f"v{i}-{use}", ""]}
+        {"vocabulary": name, "terms": fields[f"v{i}-{use}"].n_terms, "use": use, **found[f"v{i}-{use}", ""]}
         for i, name in enumerate(models)
         for use in uses
     ]
@@ -199,9 +199,9 @@ def bm25_dot(context: Context) -> Made:
     """BM25 against Dot on the same vectors, with k_post=16 and without the filter."""
     dataset = load_class_folders(context.path("pets"))
     model = [context.data["sae"]] if "sae" in context.data else []
-    legs = {f"post-{k_post or 'all'}": Leg.visual(*model, k_post=k_post) for k_post in (16, None)}
-    found = _visual_rows(dataset, legs, {"BM25": {}, "Dot": {"scoring": Dot()}})
-    rows = [{"k_post": leg.removeprefix("post-"), "scoring": label, **row} for (leg, label), row in found.items()]
+    fields = {f"post-{k_post or 'all'}": Field.visual(*model, k_post=k_post) for k_post in (16, None)}
+    found = _visual_rows(dataset, fields, {"BM25": {}, "Dot": {"scoring": Dot()}})
+    rows = [{"k_post": field.removeprefix("post-"), "scoring": label, **row} for (field, label), row in found.items()]
     note = "published (seven datasets): at k_post=16 the two are within 2 points of R@1 on most"
     return Made(
         "bm25v-bm25-dot",
@@ -219,7 +219,7 @@ def figure1(context: Context) -> Made:
     sets: Mapping[str, Path] = context.others() or {"pets": context.path("pets")}
     for name, path in sets.items():
         with built(load_class_folders(path), ["visual"], context.work) as collection:
-            report, df = leg_report(collection, "visual")
+            report, df = field_report(collection, "visual")
         found = rank_frequency(df)
         ranks, values = sampled(found)
         series[name] = [(int(r), float(v) / float(found[0])) for r, v in zip(ranks, values, strict=True)]

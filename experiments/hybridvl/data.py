@@ -51,6 +51,6 @@ def coarse_stage(dataset: Dataset, context: Context, captions: CaptionSet, own: 
     """
     texts = {p.id: p.captions[own] for p in captions.pictures}
     has_text = any(item.get("text") for item in dataset.documents())
-    legs = ["aligned", "words", "dense"] if has_text else ["aligned"]
-    with built(dataset, legs, context.work) as collection:
+    fields = ["aligned", "words", "dense"] if has_text else ["aligned"]
+    with built(dataset, fields, context.work) as collection:
         return load_pool(collection, dataset, texts, ALPHA), "fusion" if has_text else "dense"

@@ -9,15 +9,16 @@ For a text query whose picture is not among the first 10 (Hybrid VL, section 4.9
 - ambiguous: everything else: the words fit many pictures.
 
 Classes are tried in this order; `ranking` comes after the two that explain a wrong order better. Words are compared as
-the `words` leg stems them; what the pictures show is known only through their captions, so these are classes of
+the `words` field stems them; what the pictures show is known only through their captions, so these are classes of
 evidence, not of what a person would see.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from zipfian.vocabulary import Words
@@ -62,7 +63,7 @@ class Breakdown:
     """All failures of a run."""
 
     queries: int
-    failures: tuple[Failure, ...] = field(repr=False)
+    failures: tuple[Failure, ...] = dataclasses.field(repr=False)
 
     def counts(self) -> dict[ErrorClass, int]:
         found = Counter(failure.kind for failure in self.failures)

@@ -32,22 +32,22 @@ def figure6(context: Context) -> Made:
     """R@10 by class of each index's own order and of its refined shortlist, against the exact scan."""
     dataset = load_class_folders(context.path("pets"))
     with built(dataset, ["dense"], context.work) as collection, faiss_threads(1):
-        view = collection.view()
-        leg, searcher = view.settings.leg("dense"), view.dense("dense")
+        searcher = collection.searcher()
+        field, dense = searcher.settings.field("dense"), searcher.dense("dense")
         keys = list(dataset.queries)
         sample = keys[:: max(1, len(keys) // QUERIES)][
             :QUERIES
         ]  # of all classes: they lie in the order of their folders
         part = replace(dataset, queries={key: dataset.queries[key] for key in sample})
-        vectors = [question.pooled(leg) for question in ready(part, leg).values()]
+        vectors = [question.pooled(field) for question in ready(part, field).values()]
         relevant = [set(dataset.qrels[key]) - dataset.ignore.get(key, frozenset()) for key in sample]
-        exact = [set(searcher.search(v, 10)[0].tolist()) for v in vectors]
-        rows = [_row(view, searcher, name, label, vectors, relevant, exact) for name, label in FAMILIES.items()]
+        exact = [set(dense.search(v, 10)[0].tolist()) for v in vectors]
+        rows = [_row(searcher, dense, name, label, vectors, relevant, exact) for name, label in FAMILIES.items()]
     scored = efficiency(rows)
     for row, value in zip(rows, scored, strict=True):
         row["efficiency"] = value
     notes = (
-        f"{dataset.name}: {dataset.n_docs:,} vectors of {searcher.dim} dimensions, {len(sample)} queries, one thread",
+        f"{dataset.name}: {dataset.n_docs:,} vectors of {dense.dim} dimensions, {len(sample)} queries, one thread",
         "accuracy@10: any of the first 10 is of the query's class; overlap@10: share of the exact first 10 found; both "
         "by FAISS' own order. refined: the shortlist ordered by exact cosine",
         "efficiency: mean of overlap@10, QPS and memory, the last two on a log scale from worst to best of these rows "
@@ -95,17 +95,23 @@ def figure6(context: Context) -> Made:
 
 
 def _row(
-    view: Any, searcher: Any, name: str, label: str, vectors: list[Any], relevant: list[set[str]], exact: list[set[int]]
+    searcher: Any,
+    dense: Any,
+    name: str,
+    label: str,
+    vectors: list[Any],
+    relevant: list[set[str]],
+    exact: list[set[int]],
 ) -> dict[str, Any]:
     start = time.perf_counter()
-    index = FaissIndex.build(searcher, name)
+    index = FaissIndex.build(dense, name)
     build = time.perf_counter() - start
     hits, shares, refined, scanned, seconds = [], [], [], [], []
     for vector, wanted, truth in zip(vectors, relevant, exact, strict=True):
         start = time.perf_counter()
-        docs, seen = index.propose(searcher.prepare(vector), 10, None)
+        docs, seen = index.propose(dense.prepare(vector), 10, None)
         seconds.append(time.perf_counter() - start)
-        hits.append(any(doc in wanted for doc in view.ids_of(docs[:10])))
+        hits.append(any(doc in wanted for doc in searcher.ids_of(docs[:10])))
         shares.append(len(truth & set(docs[:10].tolist())) / max(1, len(truth)))
         refined.append(len(truth & set(index.search(vector, 10)[0].tolist())) / max(1, len(truth)))
         scanned += [] if seen is None else [seen / max(1, index.n_vectors)]

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from experiments import limits
 from experiments.hybridvl.questions import ready
-from zipfian.collection.legquery import leg_query
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
+from zipfian.collection.retrievers import field_query
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.evaluate.datasets.base import Dataset
 
@@ -25,7 +25,7 @@ F64 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """`values[q, d]`: score of a document for a query; documents a leg cannot score have its lowest score."""
+    """`values[q, d]`: score of a document for a query; documents a field cannot score have its lowest score."""
 
     queries: tuple[str, ...]
     docs: tuple[str, ...]
@@ -52,8 +52,8 @@ class Scores:
         return Scores(self.queries, self.docs, values)
 
 
-def score_matrix(collection: Any, leg: str, dataset: Dataset, scoring: Any = None) -> Scores:
-    """Every query of a dataset against every document, in one leg."""
+def score_matrix(collection: Any, field: str, dataset: Dataset, scoring: Any = None) -> Scores:
+    """Every query of a dataset against every document, in one field."""
     docs = tuple(collection.ids())
     queries = tuple(dataset.queries)
     if len(docs) * len(queries) > limits.MAX_SCORE_CELLS:
@@ -61,20 +61,20 @@ def score_matrix(collection: Any, leg: str, dataset: Dataset, scoring: Any = Non
             f"{len(queries):,} queries x {len(docs):,} documents are too many for one matrix of at most "
             f"{limits.MAX_SCORE_CELLS:,} scores: take fewer queries or a smaller gallery"
         )
-    values = score_all(collection, leg, ready(dataset, collection.legs[leg]).values(), docs, scoring)
+    values = score_all(collection, field, ready(dataset, collection.fields[field]).values(), docs, scoring)
     lowest = np.nanmin(values, axis=1, keepdims=True) if values.size and not np.isnan(values).all() else 0.0
     return Scores(queries, docs, np.where(np.isnan(values), lowest, values))
 
 
 def score_all(
-    collection: Any, leg: str, questions: Collection[Question], docs: Sequence[str], scoring: Any = None
+    collection: Any, field: str, questions: Collection[Query], docs: Sequence[str], scoring: Any = None
 ) -> F64:
     """(questions, documents): exact scores. Ids are looked up once, not for every question as by `Collection.score`."""
-    view = collection.view()
-    numbers = view.numbers(docs)
+    searcher = collection.searcher()
+    numbers = searcher.numbers(docs)
     values = np.empty((len(questions), len(docs)), np.float64)
     for i, question in enumerate(questions):
-        values[i] = leg_query(view, leg, question, scoring).score(numbers)
+        values[i] = field_query(searcher, field, question, scoring).score(numbers)
     return values
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from experiments.hybridvl.matrix import Scores, blend, score_all, score_matrix
 from experiments.hybridvl.questions import encode_some
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.rerank.training_free import TAU, Variant, context_coherence, rerank_training_free
@@ -46,20 +46,20 @@ class Refined:
 
 
 def load_pool(collection: Any, dataset: Dataset, captions: Mapping[str, str], alpha: float) -> Pool:
-    """The signals of Hybrid VL from a collection with the legs `aligned`, and `words` and `dense` where it has texts.
+    """The signals of Hybrid VL from a collection with the fields `aligned`, and `words` and `dense` where it has texts.
 
     A text query is compared with the documents' texts as it is; a picture through its caption in `captions`.
     """
     if not 0.0 <= alpha <= 1.0:
         raise InvalidInput(f"alpha must lie between 0 and 1, not {alpha!r}")
     cross = score_matrix(collection, "aligned", dataset)
-    view = collection.view()
-    vectors = view.dense("aligned").vectors(view.numbers(cross.docs))
-    if "words" not in collection.legs:
+    searcher = collection.searcher()
+    vectors = searcher.dense("aligned").vectors(searcher.numbers(cross.docs))
+    if "words" not in collection.fields:
         return Pool(cross, cross, None, vectors)
-    asking = [Question(query.text or captions[q]) for q, query in dataset.queries.items()]
-    leg = collection.legs["dense"]
-    encode_some(asking, leg)
+    asking = [Query(query.text or captions[q]) for q, query in dataset.queries.items()]
+    field = collection.fields["dense"]
+    encode_some(asking, field)
     text = score_all(collection, "dense", asking, cross.docs)
     sparse = score_all(collection, "words", asking, cross.docs, TfIdf())
     fused = blend([(alpha, cross), (1.0 - alpha, cross.with_values(np.nan_to_num(sparse)))])

@@ -194,7 +194,7 @@ def table2(context: Context) -> Made:
 
 
 def figure4(context: Context) -> Made:
-    """FAIR-LOO: mean and deviation over the runs, paired test against the best single leg."""
+    """FAIR-LOO: mean and deviation over the runs, paired test against the best single field."""
     names = context.text("methods", LOO_METHODS).split(",")
     runs = int(context.text("runs", "5"))
     summaries = compare_loo(caption_set(context), names, runs, options=Options(work=context.work))
@@ -213,7 +213,7 @@ def figure4(context: Context) -> Made:
     first = next(iter(summaries.values()))
     notes = [
         "text to picture; in run r caption r asks and is in no text of the gallery",
-        f"p and d: against {first.reference}, the best single leg of these runs, paired t-test over the {runs} runs, "
+        f"p and d: against {first.reference}, the best single field of these runs, paired t-test over the {runs} runs, "
         "not corrected for the number of methods; so few runs find only large effects",
         *_against_own(first, "hybrid"),
         COCO,
@@ -240,17 +240,17 @@ def figure4(context: Context) -> Made:
 
 
 def _against_own(summary: LooSummary, name: str) -> Iterator[str]:
-    """A fusion against the best of the legs it is made of, which need not be the best leg there is."""
+    """A fusion against the best of the fields it is made of, which need not be the best field there is."""
     if name not in summary.values:
         return
-    own = [leg for leg in METHODS[name].legs_for("caption") if leg in summary.values]
+    own = [field for field in METHODS[name].fields_for("caption") if field in summary.values]
     if own:
         best = max(own, key=summary.mean)
         if best == summary.reference:  # the table has it
             return
         test = paired(summary.values[best], summary.values[name])
         yield (
-            f"{name} against {best}, the best of its own legs: {test.difference:+.4f} in {summary.measure}, "
+            f"{name} against {best}, the best of its own fields: {test.difference:+.4f} in {summary.measure}, "
             f"p {test.p:.4f}, d {test.cohens_d:.2f}"
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.base import Context, Made, Table
 from experiments.paper import LATENTTERMS_TABLE1, LATENTTERMS_TABLE2, LATENTTERMS_TABLE5, LATENTTERMS_TABLE7
 from experiments.plots import Plot
-from zipfian.collection import Collection, Leg
+from zipfian.collection import Collection, Field
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import tuning
 from zipfian.evaluate.build import built
@@ -43,7 +43,7 @@ def table1(context: Context) -> Made:
     """nDCG@10 of words, dense and latent (and the default hybrid); SPLADE where the weights are given."""
     wanted = ["words", "dense", "latent", "latent-table", "hybrid"]
     if "splade" in context.data:
-        raise InvalidInput("SPLADE rows are made with `zipfian eval text DIR --methods splade`, where its leg exists")
+        raise InvalidInput("SPLADE rows are made with `zipfian eval text DIR --methods splade`, where its field exists")
     rows: list[dict[str, Any]] = []
     for name, path in _sets(context, *OUT_OF_SCOPE).items():
         report = compare(load_beir(path), wanted, Options(work=context.work, baseline="dense"))
@@ -138,8 +138,8 @@ def table5(context: Context) -> Made:
         dataset = load_beir(path)
         base: dict[str, Any] = {}
         for percent in PRUNED:
-            legs = {"latent": Leg.latent(pruning=Pruning(drop_top_share=percent / 100))}
-            result = _fresh(context, dataset, legs, METHODS["latent"], keys, f"{name}-pruned-{percent}")
+            fields = {"latent": Field.latent(pruning=Pruning(drop_top_share=percent / 100))}
+            result = _fresh(context, dataset, fields, METHODS["latent"], keys, f"{name}-pruned-{percent}")
             base = base or dict(result.per_query)
             test = paired(base["ndcg@10"], result.per_query["ndcg@10"])
             rows.append(
@@ -186,9 +186,9 @@ def table6(context: Context) -> Made:
         dataset = load_beir(path)
         methods = [
             METHODS["latent"],
-            Method("dot", "", {"text": ("latent",)}, {"leg": "latent", "scoring": Dot()}, single=True),
+            Method("dot", "", {"text": ("latent",)}, {"field": "latent", "scoring": Dot()}, single=True),
             Method(
-                "dot of roots", "", {"text": ("latent",)}, {"leg": "latent", "scoring": Dot(phi="sqrt")}, single=True
+                "dot of roots", "", {"text": ("latent",)}, {"field": "latent", "scoring": Dot(phi="sqrt")}, single=True
             ),
         ]
         with built(dataset, ["latent"], context.work) as collection:
@@ -265,12 +265,12 @@ def table7(context: Context) -> Made:
 
 
 def _fresh(
-    context: Context, dataset: Dataset, legs: dict[str, Leg], method: Method, keys: tuple[str, ...], name: str
+    context: Context, dataset: Dataset, fields: dict[str, Field], method: Method, keys: tuple[str, ...], name: str
 ) -> Any:
-    """One method on a collection of its own: settings of a leg are fixed when it is made."""
+    """One method on a collection of its own: settings of a field are fixed when it is made."""
     with (
         TemporaryDirectory(prefix="zipfian-table-") as folder,
-        Collection.create(Path(folder) / f"{name}.zf", legs) as collection,
+        Collection.create(Path(folder) / f"{name}.zf", fields) as collection,
     ):
         collection.add(dataset.documents())
         collection.commit()

@@ -1,7 +1,7 @@
 """A frozen encoder hides a Zipfian vocabulary. zipfian finds it, indexes it with BM25, and shows why."""
 
 from zipfian._version import __version__
-from zipfian.collection import Collection, Hit, Leg, Results
+from zipfian.collection import Collection, Field, Hit, Results
 from zipfian.retrieve.scoring import BM25, Dot, TfIdf
 from zipfian.retrieve.sparse_index import SparseIndex
 from zipfian.types import Explanation, Terms
@@ -12,7 +12,7 @@ __all__ = [
     "Dot",
     "Explanation",
     "Hit",
-    "Leg",
+    "Field",
     "Results",
     "SparseIndex",
     "Terms",

@@ -14,17 +14,17 @@ MAX_TEXT_CHARS = 16 * 1024 * 1024
 MAX_METADATA_BYTES = 1024 * 1024
 """Bytes of one document's metadata as JSON."""
 
-MAX_METADATA_FIELDS = 1_000
-"""Distinct metadata fields of a collection."""
+MAX_COLUMNS = 1_000
+"""Distinct metadata columns of a collection."""
 
-MAX_FIELD_NAME_CHARS = 128
-"""Characters of a metadata field or leg name."""
+MAX_NAME_CHARS = 128
+"""Characters of a metadata column or field name."""
 
-MAX_LEGS = 32
+MAX_FIELDS = 32
 """Posting sets of one collection."""
 
 MAX_TERMS = 2**31 - 2
-"""Largest term space of a leg; term ids are 0 .. n_terms - 1."""
+"""Largest term space of a field; term ids are 0 .. n_terms - 1."""
 
 MAX_TERM_BYTES = 1_024
 """UTF-8 bytes of one word; longer tokens are cut by the tokenizer."""
@@ -33,7 +33,7 @@ MAX_DOCUMENTS = 2**30
 """Documents of one collection, deleted slots included."""
 
 MAX_DOCUMENT_TERMS = 1_000_000
-"""Distinct terms of one document in one leg."""
+"""Distinct terms of one document in one field."""
 
 MAX_WEIGHT = 1e6
 """Largest term weight of a document."""
@@ -99,7 +99,7 @@ MAX_FILE_NAME_CHARS = 120
 """Characters of the name of a file in a collection."""
 
 MAX_TOC_BYTES = 2 * 1024 * 1024
-"""Bytes of a data file's table of contents: MAX_METADATA_FIELDS columns with the longest names take about 1.4 MB."""
+"""Bytes of a data file's table of contents: MAX_COLUMNS columns with the longest names take about 1.4 MB."""
 
 MAX_TOC_COMMAS = 200_000
 """Commas in it, which bound how many objects it becomes: those columns take 29,000, or 157,000 if names are commas."""
@@ -120,7 +120,7 @@ MAX_STOP_WORDS = 10_000
 """Words of a custom stop list."""
 
 MAX_FIXED_STEPS = 65_535
-"""Largest weight of a `fixed` leg in steps of 1/scale (uint16)."""
+"""Largest weight of a `fixed` field in steps of 1/scale (uint16)."""
 
 MAX_SNIPPETS = 1_000
 """Passages that highlighting returns at most."""

@@ -17,9 +17,9 @@ IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float32]
 
 TfKind = Literal["count", "fixed", "float32"]
-"""How a leg stores term weights.
+"""How a field stores term weights.
 
-`count`: integers (words). `fixed`: uint16 steps of 1/scale, the default of latent legs (hundredths).
+`count`: integers (words). `fixed`: uint16 steps of 1/scale, the default of latent fields (hundredths).
 `float32`: as given.
 """
 
@@ -78,8 +78,8 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class LegBatch:
-    """The postings of one leg for n documents, by document (CSR), ready to be written.
+class FieldBatch:
+    """The postings of one field for n documents, by document (CSR), ready to be written.
 
     `terms` is sorted and unique: words in UTF-8 byte order, or an int64 array of term ids.
     `indices` (int32) point into `terms`, ascending within a document. `tf` holds what is stored:
@@ -99,7 +99,7 @@ class SegmentBatch:
     ids: Sequence[str]
     texts: Sequence[str | None]
     metadata: Sequence[Mapping[str, Any]]
-    legs: Mapping[str, LegBatch]
+    fields: Mapping[str, FieldBatch]
     vectors: Mapping[str, npt.NDArray[np.float32]] = dataclasses.field(default_factory=dict)
     """Pooled vectors (n, dim) by name; a row of NaN means that the document has none."""
 

@@ -14,8 +14,8 @@ from PIL import Image
 from tests.cli import fake
 from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
 from zipfian.cli import main
-from zipfian.collection.legs import Leg
-from zipfian.collection.legs import default_leg as real_leg
+from zipfian.collection.fields import Field
+from zipfian.collection.fields import default_field as real_field
 from zipfian.encode.cache import EncodingCache
 
 Command = Callable[..., tuple[int, str, str]]
@@ -55,29 +55,29 @@ class Toys:
 
 @pytest.fixture
 def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toys:
-    """Leg names mean legs of toy encoders; encodings are kept in the test's own folder."""
+    """Field names mean fields of toy encoders; encodings are kept in the test's own folder."""
     made = Toys(ToyText(str(tmp_path)), ToyImage(str(tmp_path)))
     sae = toy_vocabulary(tmp_path / "toy-sae")
     align = toy_alignment(tmp_path / "toy-align", sae)
 
-    def leg(name: str, beside: tuple[str, ...] = ()) -> Leg:
+    def field(name: str, beside: tuple[str, ...] = ()) -> Field:
         if name == "latent":
-            return Leg.latent(sae, encoder=made.text)
+            return Field.latent(sae, encoder=made.text)
         if name == "visual":
-            return Leg.visual(sae, encoder=made.image)
+            return Field.visual(sae, encoder=made.image)
         if name in ("dense", "dense-text", "dense-image"):
             picture = name == "dense-image" or (name == "dense" and "visual" in beside)
-            return Leg.dense(encoder=made.image if picture else made.text)
+            return Field.dense(encoder=made.image if picture else made.text)
         if name in ("aligned", "translated"):
-            make = Leg.aligned if name == "aligned" else Leg.translated
+            make = Field.aligned if name == "aligned" else Field.translated
             return make(model=str(align), text=made.text, image=made.image)
-        return real_leg(name, beside)
+        return real_field(name, beside)
 
     class OwnCache(EncodingCache):
         def __init__(self, path: Path | None = None, **options: int) -> None:
             super().__init__(path or tmp_path / "encodings", **options)
 
-    monkeypatch.setattr("zipfian.collection.legs.default_leg", leg)
+    monkeypatch.setattr("zipfian.collection.fields.default_field", field)
     monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
     return made
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +27,7 @@ class Hit:
     id: str
     score: float
     rank: int
-    legs: dict[str, Any]
+    fields: dict[str, Any]
     metadata: dict[str, Any]
     text: str
 
@@ -36,8 +37,8 @@ class Results:
     hits: list[Hit]
     query: str
     generation: int = 1
-    settings: dict[str, Any] = field(default_factory=dict)
-    timings: dict[str, float] = field(default_factory=lambda: {"total": 0.001})
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    timings: dict[str, float] = dataclasses.field(default_factory=lambda: {"total": 0.001})
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -78,8 +79,8 @@ class Collection:
         self.closed = False
 
     @classmethod
-    def create(cls, path: Path, legs: list[str]) -> Collection:
-        assert list(legs) == ["words"]
+    def create(cls, path: Path, fields: list[str]) -> Collection:
+        assert list(fields) == ["words"]
         Path(path).mkdir(parents=True)
         return cls(path, "w")
 
@@ -90,7 +91,7 @@ class Collection:
         return cls(path, mode)
 
     @property
-    def legs(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
         return {"words": SimpleNamespace(kind="words", source="text", asks_for="text", model=None)}
 
     def close(self) -> None:
@@ -148,7 +149,7 @@ class Collection:
         return Explanation(self.explain(query, a).value - self.explain(query, b).value, f"{a} above {b}")
 
     def stats(self) -> dict[str, Any]:
-        return {"documents": len(self), "bytes": 2048, "legs": {"words": {"terms": 7, "mean_length": 3.25}}}
+        return {"documents": len(self), "bytes": 2048, "fields": {"words": {"terms": 7, "mean_length": 3.25}}}
 
     def check(self) -> Report:
         return Report()

@@ -72,7 +72,7 @@ def test_odd_pictures_are_taken_and_bad_ones_named(photos: Path, tmp_path: Path,
         assert f"skipped {photos / name}: {problem}" in err
     with zf.Collection.open(tmp_path / "p.zf") as collection:
         assert sorted(collection.ids()) == GOOD
-        green = collection.search(image=picture(tmp_path / "q.png", GREEN), k=2, leg="visual")
+        green = collection.search(image=picture(tmp_path / "q.png", GREEN), k=2, field="visual")
     assert {hit.id for hit in green} <= {"jpeg-inside.png", "cmyk.jpg"}
 
 
@@ -143,20 +143,20 @@ def test_texts_through_the_real_encoder(tmp_path: Path, zipfian: Command) -> Non
     (folder / "unknown.txt").write_text("\U00012000\U00012001 \U00012002")
     (folder / "good.txt").write_text("A dog sleeps in the sun.")
     (folder / "long.txt").write_text("antidisestablishmentarianism " * 350_000)  # 10 MB
-    summary, err = index(zipfian, folder, tmp_path / "t.zf", "--legs", "words,latent", "--on-bad", "skip")
+    summary, err = index(zipfian, folder, tmp_path / "t.zf", "--fields", "words,latent", "--on-bad", "skip")
     assert summary["added"] == 2
     assert "long.txt: a text has more than 262,144 tokens" in err
     with zf.Collection.open(tmp_path / "t.zf") as collection:
-        assert [hit.id for hit in collection.search("a puppy", leg="latent")] == ["good.txt"]
+        assert [hit.id for hit in collection.search("a puppy", field="latent")] == ["good.txt"]
         assert collection.get("unknown.txt") is not None
-    summary, _ = index(zipfian, folder, tmp_path / "w.zf", "--legs", "words")
+    summary, _ = index(zipfian, folder, tmp_path / "w.zf", "--fields", "words")
     assert summary["added"] == 3, "words take ten megabytes"
 
 
 @pytest.mark.usefixtures("own_cache")
 def test_pictures_through_the_real_encoder(photos: Path, tmp_path: Path, zipfian: Command) -> None:
     needed("efficientnet-lite2", "onnxruntime", "PIL", "safetensors")
-    summary, _ = index(zipfian, photos, tmp_path / "p.zf", "--legs", "dense-image", "--on-bad", "skip")
+    summary, _ = index(zipfian, photos, tmp_path / "p.zf", "--fields", "dense-image", "--on-bad", "skip")
     assert (summary["added"], len(summary["bad"])) == (len(GOOD), len(BAD))
     with zf.Collection.open(tmp_path / "p.zf") as collection:
         assert collection.search(image=photos / "good.png", k=1)[0].id == "good.png"
@@ -166,7 +166,7 @@ def test_no_item_ends_a_run_that_was_told_to_skip(tmp_path: Path, zipfian: Comma
     """Ids that no document can have, metadata of a wrong kind, the same id twice, somebody else's document."""
     own = tmp_path / "own.jsonl"
     own.write_text(json.dumps({"id": "theirs", "text": "a puppy"}))
-    index(zipfian, own, tmp_path / "t.zf", "--legs", "words")
+    index(zipfian, own, tmp_path / "t.zf", "--fields", "words")
     records: list[dict[str, Any]] = [
         {"id": "first", "text": "a dog", "year": 2020},
         {"id": "x" * 600, "text": "an id too long"},

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 def path(tmp_path: Path, zipfian: Command) -> Path:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("Plants make food from light and water.")
-    assert zipfian("index", tmp_path / "notes", "--into", tmp_path / "c.zf", "--legs", "words")[0] == 0
+    assert zipfian("index", tmp_path / "notes", "--into", tmp_path / "c.zf", "--fields", "words")[0] == 0
     return tmp_path / "c.zf"
 
 

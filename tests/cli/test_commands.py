@@ -26,7 +26,7 @@ def notes(tmp_path: Path) -> Path:
 def path(tmp_path: Path, notes: Path, zipfian: Command) -> Path:
     """A collection with three documents."""
     path = tmp_path / "notes.zf"
-    code, out, err = zipfian("index", notes, "--into", path, "--legs", "words")
+    code, out, err = zipfian("index", notes, "--into", path, "--fields", "words")
     assert (code, err) == (0, f'search it: zipfian search {path} "..."\n')
     assert out.startswith(f"{path}: 3 added; 3 documents in all")
     return path
@@ -96,7 +96,7 @@ def test_bad_input_stops_or_is_skipped(path: Path, notes: Path, zipfian: Command
 def test_the_same_id_twice_in_a_source(tmp_path: Path, zipfian: Command) -> None:
     source = tmp_path / "d.jsonl"
     source.write_text('{"id": "x", "text": "a"}\n{"id": "x", "text": "b"}\n')
-    code, _, err = zipfian("index", source, "--into", tmp_path / "c.zf", "--legs", "words")
+    code, _, err = zipfian("index", source, "--into", tmp_path / "c.zf", "--fields", "words")
     assert code == 1
     assert f"{source}:2: the id 'x' appears twice" in err
 
@@ -105,7 +105,7 @@ def test_commit_every(tmp_path: Path, zipfian: Command, monkeypatch: pytest.Monk
     monkeypatch.setattr("zipfian.ingest.follow.ADD_DOCUMENTS", 2)
     source = tmp_path / "d.jsonl"
     source.write_text("".join(f'{{"id": "{i}", "text": "word{i}"}}\n' for i in range(10)))
-    summary = json.loads(zipfian("index", source, "--into", tmp_path / "c.zf", "--legs", "words",
+    summary = json.loads(zipfian("index", source, "--into", tmp_path / "c.zf", "--fields", "words",
                                   "--commit-every", 4, "--json")[1])  # fmt: skip
     assert (summary["added"], summary["commits"]) == (10, 3)
 
@@ -182,7 +182,9 @@ def test_inspect(path: Path, zipfian: Command) -> None:
     code, out, _ = zipfian("inspect", path)
     assert code == 0
     assert "words" in out
-    assert "legs" in json.loads(zipfian("inspect", path, "--json")[1])
+    told = json.loads(zipfian("inspect", path, "--json")[1])
+    assert {"legs", "fields", "files"} <= set(told) and "columns" not in told
+    assert "words" in told["legs"] and any(role.startswith("leg:") for role in told["files"])
 
 
 def test_delete(path: Path, zipfian: Command) -> None:

@@ -98,7 +98,7 @@ def test_the_demo_as_json(tmp_path: Path, zipfian: Command) -> None:
     passed = time.perf_counter() - began
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert found["texts"]["legs"] == ["words", "latent"]
+    assert found["texts"]["fields"] == ["words", "latent"]
     assert found["texts"]["check"] is True
     assert found["pictures"]["by_part"]["pictures"] == 3
     assert found["pictures"]["by_picture"]["drawn"].endswith(".png")
@@ -118,7 +118,7 @@ def test_the_quick_demo_has_few_texts_and_no_pictures(
     whole = [d for d in stdlib_documents(tmp_path / "library") if d["metadata"]["kind"] in _demo_texts.KINDS]
     quick = [d for d in whole if d["metadata"]["module"] != "textwrap"]
     assert found["texts"]["documents"] == len(quick) < len(whole)
-    assert found["texts"]["legs"] == ["words", "latent"]
+    assert found["texts"]["fields"] == ["words", "latent"]
     assert "pictures" not in found
 
 

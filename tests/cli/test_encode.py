@@ -27,7 +27,7 @@ from zipfian.index.directory import FSDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = "dog puppy hound cat kitten car automobile sun light tree river stone cloud".split()
-LEGS = "words,latent,dense-text"
+FIELDS = "words,latent,dense-text"
 
 
 def text_of(i: int) -> str:
@@ -84,9 +84,9 @@ def same_index(a: Path, b: Path) -> None:
     with Collection.open(a, trust=vocabulary) as one, Collection.open(b, trust=vocabulary) as two:
         assert list(one.ids()) == list(two.ids())
         assert one.stats() == two.stats()
-        for leg in one.legs:
+        for field in one.fields:
             for asked in ("a dog in the sun", "automobile", "kitten number3 river"):
-                left, right = (c.search(asked, k=60, leg=leg) for c in (one, two))
+                left, right = (c.search(asked, k=60, field=field) for c in (one, two))
                 assert [(h.id, h.score) for h in left] == [(h.id, h.score) for h in right]
                 assert len(left) > 0
         left, right = (c.search("puppy light", k=60) for c in (one, two))
@@ -96,11 +96,11 @@ def same_index(a: Path, b: Path) -> None:
 
 
 def test_four_processes_one_killed_give_the_index_of_one_machine(tmp_path: Path, source: Path) -> None:
-    single = start(tmp_path, "single", "index", source, "--into", tmp_path / "single.zf", "--legs", LEGS)
+    single = start(tmp_path, "single", "index", source, "--into", tmp_path / "single.zf", "--fields", FIELDS)
     shards = [tmp_path / f"shard-{i}" for i in range(1, 5)]
 
     def encode(i: int, delay: float = 0.0) -> subprocess.Popen[str]:
-        arguments = "encode", source, "--shard", f"{i}/4", "--legs", LEGS, "--out", shards[i - 1]
+        arguments = "encode", source, "--shard", f"{i}/4", "--fields", FIELDS, "--out", shards[i - 1]
         return start(tmp_path, f"machine-{i}", *arguments, delay=delay)
 
     victim = encode(2, delay=0.2)
@@ -125,7 +125,7 @@ def test_four_processes_one_killed_give_the_index_of_one_machine(tmp_path: Path,
     assert Manifest.read(shards[1]).complete and not list(shards[1].glob(".new-*"))
 
     _, err = finished(
-        start(tmp_path, "merging", "index", source, "--into", tmp_path / "merged.zf", "--legs", LEGS, "--encoded",
+        start(tmp_path, "merging", "index", source, "--into", tmp_path / "merged.zf", "--fields", FIELDS, "--encoded",
               *shards)
     )  # fmt: skip
     assert encoded_on(tmp_path, "merging") == []  # nothing at all was encoded there
@@ -146,10 +146,10 @@ def test_pictures_and_what_no_shard_has(zipfian: Command, tmp_path: Path, own_ca
     source = tmp_path / "photos"
     for i in range(12):
         picture(source / f"{i}.png", (20 * i, 0, 0), BLUE)
-    legs = "visual,dense"
+    fields = "visual,dense"
     for i in (1, 2):
         code, out, err = zipfian(
-            "encode", source, "--shard", f"{i}/3", "--out", tmp_path / f"s{i}", "--legs", legs, "--json"
+            "encode", source, "--shard", f"{i}/3", "--out", tmp_path / f"s{i}", "--fields", fields, "--json"
         )
         assert code == 0, err
         summary = json.loads(out)
@@ -159,7 +159,7 @@ def test_pictures_and_what_no_shard_has(zipfian: Command, tmp_path: Path, own_ca
     seen = len(own_cache.image.seen)
     shards = [tmp_path / "s1", tmp_path / "s2"]
     code, out, err = zipfian(
-        "index", source, "--into", tmp_path / "x.zf", "--legs", legs, "--encoded", *shards, "--json"
+        "index", source, "--into", tmp_path / "x.zf", "--fields", fields, "--encoded", *shards, "--json"
     )
     assert code == 0, err
     lost = sum(share_of(f"{j}.png", 3) == 3 for j in range(12))
@@ -171,31 +171,31 @@ def test_pictures_and_what_no_shard_has(zipfian: Command, tmp_path: Path, own_ca
 def test_the_cache_of_the_machine_is_used_and_a_second_run_encodes_nothing(
     zipfian: Command, tmp_path: Path, source: Path, own_cache: Toys
 ) -> None:
-    assert zipfian("index", source, "--into", tmp_path / "x.zf", "--legs", "latent")[0] == 0
+    assert zipfian("index", source, "--into", tmp_path / "x.zf", "--fields", "latent")[0] == 0
     seen = len(own_cache.text.seen)
     for now, before in ((60, 0), (0, 60)):
-        code, out, err = zipfian("encode", source, "--out", tmp_path / "all", "--legs", "latent", "--json")
+        code, out, err = zipfian("encode", source, "--out", tmp_path / "all", "--fields", "latent", "--json")
         assert code == 0, err
         assert (json.loads(out)["encoded_now"], json.loads(out)["from_before"]) == (now, before)
     assert len(own_cache.text.seen) == seen
 
 
-def test_other_legs_and_other_encoders_are_refused_and_nothing_is_made(
+def test_other_fields_and_other_encoders_are_refused_and_nothing_is_made(
     zipfian: Command, tmp_path: Path, source: Path, own_cache: Toys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shard, into = tmp_path / "s", tmp_path / "x.zf"
-    assert zipfian("encode", source, "--out", shard, "--legs", "dense-text")[0] == 0
-    code, _, err = zipfian("index", source, "--into", into, "--legs", "words,latent", "--encoded", shard)
-    assert code == 1 and "nothing that the legs use" in err
-    code, _, err = zipfian("index", source, "--into", into, "--legs", "dense-text,latent", "--encoded", shard)
-    assert code == 1 and "no shard holds sae-" in err and "encode with the same legs" in err
-    code, _, err = zipfian("index", source, "--into", into, "--legs", "words", "--encoded", shard)
-    assert code == 1 and "nothing that the legs use" in err
+    assert zipfian("encode", source, "--out", shard, "--fields", "dense-text")[0] == 0
+    code, _, err = zipfian("index", source, "--into", into, "--fields", "words,latent", "--encoded", shard)
+    assert code == 1 and "nothing that the fields use" in err
+    code, _, err = zipfian("index", source, "--into", into, "--fields", "dense-text,latent", "--encoded", shard)
+    assert code == 1 and "no shard holds sae-" in err and "encode with the same fields" in err
+    code, _, err = zipfian("index", source, "--into", into, "--fields", "words", "--encoded", shard)
+    assert code == 1 and "nothing that the fields use" in err
     monkeypatch.setattr(own_cache.text, "name", "another")
-    code, _, err = zipfian("index", source, "--into", into, "--legs", "dense-text", "--encoded", shard)
+    code, _, err = zipfian("index", source, "--into", into, "--fields", "dense-text", "--encoded", shard)
     assert code == 1 and f"{shard}: encoded with" in err and "another-text:1" in err
     assert not into.exists()
-    code, _, err = zipfian("encode", source, "--out", shard, "--legs", "dense-text")
+    code, _, err = zipfian("encode", source, "--out", shard, "--fields", "dense-text")
     assert code == 1 and "was begun with" in err
 
 
@@ -203,15 +203,15 @@ def test_a_damaged_shard_is_named_and_encoding_again_mends_it(
     zipfian: Command, tmp_path: Path, source: Path, own_cache: Toys
 ) -> None:
     shard = tmp_path / "s"
-    assert zipfian("encode", source, "--out", shard, "--legs", "latent")[0] == 0
+    assert zipfian("encode", source, "--out", shard, "--fields", "latent")[0] == 0
     part = shard / "part-000001.enc"
     data = bytearray(part.read_bytes())
     data[200] ^= 1
     part.write_bytes(data)
-    index = "index", source, "--into", tmp_path / "x.zf", "--legs", "latent", "--encoded", shard
+    index = "index", source, "--into", tmp_path / "x.zf", "--fields", "latent", "--encoded", shard
     code, _, err = zipfian(*index)
     assert code == 1 and str(part) in err and "damaged" in err
-    code, _, err = zipfian("encode", source, "--out", shard, "--legs", "latent")
+    code, _, err = zipfian("encode", source, "--out", shard, "--fields", "latent")
     assert code == 0 and "it is encoded again" in err
     code, _, err = zipfian(*index)
     assert code == 0 and "encoded here" not in err
@@ -224,7 +224,7 @@ def test_bad_documents_stop_or_are_skipped_and_what_was_encoded_stays(
     for i in range(4):
         picture(source / f"{i}.png", RED if i else BLUE, (i, i, i))
     (source / "9.png").write_text("no picture")
-    encode = "encode", source, "--out", tmp_path / "s", "--legs", "visual"
+    encode = "encode", source, "--out", tmp_path / "s", "--fields", "visual"
     code, _, err = zipfian(*encode)
     assert code == 1 and "9.png" in err and "--on-bad skip" in err
     seen = len(own_cache.image.seen)
@@ -236,12 +236,12 @@ def test_bad_documents_stop_or_are_skipped_and_what_was_encoded_stays(
 
 @pytest.mark.parametrize("share", ["0/4", "5/4", "1", "a/b", "1/0", "-1/4"])
 def test_a_share_that_is_none_is_a_usage_error(zipfian: Command, tmp_path: Path, source: Path, share: str) -> None:
-    code, _, err = zipfian("encode", source, f"--shard={share}", "--out", tmp_path / "s", "--legs", "latent")
+    code, _, err = zipfian("encode", source, f"--shard={share}", "--out", tmp_path / "s", "--fields", "latent")
     assert code == 2 and "i/n" in err
 
 
-def test_legs_without_an_encoder_have_nothing_to_encode(zipfian: Command, tmp_path: Path, source: Path) -> None:
-    code, _, err = zipfian("encode", source, "--out", tmp_path / "s", "--legs", "words")
+def test_fields_without_an_encoder_have_nothing_to_encode(zipfian: Command, tmp_path: Path, source: Path) -> None:
+    code, _, err = zipfian("encode", source, "--out", tmp_path / "s", "--fields", "words")
     assert code == 1 and "nothing to encode" in err
     assert not (tmp_path / "s").exists()
 
@@ -252,11 +252,11 @@ def test_a_folder_with_other_files_and_one_in_use_are_left_alone(
     letters = tmp_path / "letters"
     letters.mkdir()
     (letters / "dear.txt").write_text("mine")
-    code, _, err = zipfian("encode", source, "--out", letters, "--legs", "latent")
+    code, _, err = zipfian("encode", source, "--out", letters, "--fields", "latent")
     assert code == 1 and "other files" in err and len(list(letters.iterdir())) == 1
-    code, _, err = zipfian("encode", source, "--out", source, "--legs", "latent")
+    code, _, err = zipfian("encode", source, "--out", source, "--fields", "latent")
     assert code == 1 and "is a file" in err
-    encode = "encode", source, "--out", tmp_path / "s", "--legs", "latent"
+    encode = "encode", source, "--out", tmp_path / "s", "--fields", "latent"
     assert zipfian(*encode)[0] == 0
     lock = FileLock(tmp_path / "s" / "write.lock")
     code, _, err = zipfian(*encode)
@@ -266,7 +266,7 @@ def test_a_folder_with_other_files_and_one_in_use_are_left_alone(
 
 
 def test_an_address_stays_an_address(zipfian: Command, tmp_path: Path, source: Path) -> None:
-    code, _, err = zipfian("index", source, "--into", "elsewhere://host:1/name", "--legs", "words")
+    code, _, err = zipfian("index", source, "--into", "elsewhere://host:1/name", "--fields", "words")
     assert code == 1 and "'elsewhere://host:1/name' names no engine" in err
-    code, _, err = zipfian("index", "--into", "opensearch://host:1/name", "--add-leg", "dense")
-    assert code == 1 and "takes no new legs" in err
+    code, _, err = zipfian("index", "--into", "opensearch://host:1/name", "--add-field", "dense")
+    assert code == 1 and "takes no new fields" in err

@@ -76,7 +76,7 @@ def test_an_empty_caption_split(tmp_path: Path, zipfian: Command) -> None:
     assert code == 1 and "the split 'test' is empty; there are: train" in err
 
 
-def test_tuning_a_leg(beir: Path, zipfian: Command) -> None:
+def test_tuning_a_field(beir: Path, zipfian: Command) -> None:
     grid = ["--k1", "0.9,1.5", "--b", "0.75", "--phi", "identity", "--folds", "2"]
     code, out, _ = zipfian("tune", beir, *grid, "--json")
     found = json.loads(out)
@@ -92,5 +92,5 @@ def test_tuning_refuses(beir: Path, zipfian: Command) -> None:
     assert zipfian("tune", beir, "--k1", "high")[0] == 2
     code, _, err = zipfian("tune", beir, "--folds", "1", "--k1", "1", "--b", "0.5", "--phi", "sqrt")
     assert code == 1 and "at least 2 folds" in err
-    code, _, err = zipfian("tune", beir, "--legs", ",")
-    assert code == 1 and "name at least one leg" in err
+    code, _, err = zipfian("tune", beir, "--fields", ",")
+    assert code == 1 and "name at least one field" in err

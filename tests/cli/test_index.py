@@ -1,4 +1,4 @@
-"""`zipfian index` with encoders: legs, estimates, changes, interruptions. Toy encoders stand in for the real ones."""
+"""`zipfian index` with encoders: fields, estimates, changes, interruptions. Toy encoders stand in for the real ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from PIL import Image
 
 import zipfian as zf
 from tests.cli.conftest import BLACK, BLUE, GREEN, RED, Command, Toys, picture
-from zipfian.cli import _legs
+from zipfian.cli import _fields
 from zipfian.errors import MissingExtra, WeightsNotFound
 from zipfian.ingest import Survey, follow, open_source
 
@@ -38,7 +38,7 @@ def index(zipfian: Command, *arguments: object) -> dict[str, object]:
 @pytest.fixture
 def path(tmp_path: Path, photos: Path, zipfian: Command, toys: Toys) -> Path:
     summary = index(zipfian, photos, "--into", tmp_path / "p.zf")
-    assert (summary["added"], summary["legs"]) == (
+    assert (summary["added"], summary["fields"]) == (
         3,
         ["words", "latent", "dense-text", "visual", "dense-image", "aligned", "translated"],
     )
@@ -49,7 +49,8 @@ def test_what_is_said_before_and_after(tmp_path: Path, photos: Path, zipfian: Co
     code, out, err = zipfian("index", photos, "--into", tmp_path / "p.zf")
     assert code == 0
     assert (
-        "legs: words, latent, dense-text, visual, dense-image, aligned, translated (3 pictures, 1 with captions)" in err
+        "fields: words, latent, dense-text, visual, dense-image, aligned, translated (3 pictures, 1 with captions)"
+        in err
     )
     assert "encoding 3 pictures, about 48 patches: seconds; the cache keeps about" in err
     assert "encoding 1 text, about 5 tokens" in err
@@ -60,7 +61,7 @@ def test_what_is_said_before_and_after(tmp_path: Path, photos: Path, zipfian: Co
 def test_words_alone_ask_no_encoder(tmp_path: Path, zipfian: Command, toys: Toys) -> None:
     (tmp_path / "n").mkdir()
     (tmp_path / "n" / "a.txt").write_text("Plants")
-    assert index(zipfian, tmp_path / "n", "--into", tmp_path / "n.zf", "--legs", "words")["legs"] == ["words"]
+    assert index(zipfian, tmp_path / "n", "--into", tmp_path / "n.zf", "--fields", "words")["fields"] == ["words"]
     assert toys.text.seen == []
 
 
@@ -124,7 +125,7 @@ def test_an_interrupted_run_keeps_what_it_committed(
 
     monkeypatch.setattr(toys.image, "one", one)
     target = tmp_path / "p.zf"
-    code, _, err = zipfian("index", photos, "--into", target, "--commit-every", 1, "--legs", "visual")
+    code, _, err = zipfian("index", photos, "--into", target, "--commit-every", 1, "--fields", "visual")
     assert code == 130
     assert "stopped: 2 documents of this run are committed, 2 are in" in err
     assert "run the same command again" in err
@@ -138,53 +139,53 @@ def test_an_interrupted_run_keeps_what_it_committed(
 def test_long_runs_commit_by_the_clock(
     tmp_path: Path, photos: Path, toys: Toys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from zipfian.collection.legs import make_legs
+    from zipfian.collection.fields import make_fields
 
     monkeypatch.setattr(follow, "ADD_PICTURES", 1)
     ticks = iter(range(0, 100_000, 50))
-    with zf.Collection.create(tmp_path / "p.zf", make_legs(["visual"])) as collection:
+    with zf.Collection.create(tmp_path / "p.zf", make_fields(["visual"])) as collection:
         run = follow.Sync(collection, open_source(photos), clock=lambda: float(next(ticks)))
         assert run.run().commits >= 2
 
 
-def test_a_leg_is_added_without_encoding_again(tmp_path: Path, photos: Path, zipfian: Command, toys: Toys) -> None:
+def test_a_field_is_added_without_encoding_again(tmp_path: Path, photos: Path, zipfian: Command, toys: Toys) -> None:
     path = tmp_path / "few.zf"
-    assert zipfian("index", photos, "--into", path, "--legs", "words,latent,visual,dense-image")[0] == 0
+    assert zipfian("index", photos, "--into", path, "--fields", "words,latent,visual,dense-image")[0] == 0
     toys.text.seen.clear()
     toys.image.seen.clear()
-    code, out, err = zipfian("index", "--into", path, "--add-leg", "dense-text")
+    code, out, err = zipfian("index", "--into", path, "--add-field", "dense-text")
     assert (code, toys.image.seen) == (0, []), err
     assert "added dense-text" in out
     assert "adding dense-text to 3 documents" in err
     with zf.Collection.open(path) as collection:
-        assert "dense-text" in collection.legs
-    code, _, err = zipfian("index", "--into", path, "--add-leg", "words")
+        assert "dense-text" in collection.fields
+    code, _, err = zipfian("index", "--into", path, "--add-field", "words")
     assert code == 1
-    assert "has a leg 'words' already" in err
+    assert "has a field 'words' already" in err
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--legs", "wurds"], "no leg is called 'wurds'; there are: words, latent, visual"),
-        (["--legs", ","], "no leg is named"),
-        (["--add-leg", "nonsense"], "no leg is called 'nonsense'"),
+        (["--fields", "wurds"], "no field is called 'wurds'; there are: words, latent, visual"),
+        (["--fields", ","], "no field is named"),
+        (["--add-field", "nonsense"], "no field is called 'nonsense'"),
     ],
 )
-def test_unknown_legs(arguments: list[str], problem: str, photos: Path, tmp_path: Path, zipfian: Command) -> None:
+def test_unknown_fields(arguments: list[str], problem: str, photos: Path, tmp_path: Path, zipfian: Command) -> None:
     code, _, err = zipfian("index", photos, "--into", tmp_path / "new.zf", *arguments)
     assert code == 1
     assert problem in err
     assert not (tmp_path / "new.zf").exists()
 
 
-def test_other_legs_for_a_collection_that_is_there(path: Path, photos: Path, zipfian: Command) -> None:
-    code, _, err = zipfian("index", photos, "--into", path, "--legs", "words,latent")
+def test_other_fields_for_a_collection_that_is_there(path: Path, photos: Path, zipfian: Command) -> None:
+    code, _, err = zipfian("index", photos, "--into", path, "--fields", "words,latent")
     assert code == 1
-    assert "--add-leg NAME" in err
+    assert "--add-field NAME" in err
     assert (
         zipfian(
-            "index", photos, "--into", path, "--legs", "latent,words,visual,dense-image,translated,dense-text,aligned"
+            "index", photos, "--into", path, "--fields", "latent,words,visual,dense-image,translated,dense-text,aligned"
         )[0]
         == 0
     )
@@ -206,10 +207,10 @@ def test_nothing_to_do_and_nothing_to_read(tmp_path: Path, path: Path, zipfian: 
 
 
 def test_pictures_without_captions_in_a_collection_of_words(tmp_path: Path, photos: Path, zipfian: Command) -> None:
-    code, out, err = zipfian("index", photos, "--into", tmp_path / "w.zf", "--legs", "words")
+    code, out, err = zipfian("index", photos, "--into", tmp_path / "w.zf", "--fields", "words")
     assert code == 0
     assert "1 added, 2 pictures without captions left out" in out
-    assert "--add-leg visual" in err
+    assert "--add-field visual" in err
 
 
 def test_no_weights_and_no_network(
@@ -222,16 +223,16 @@ def test_no_weights_and_no_network(
 
     monkeypatch.setattr(weights, "get", nothing)
     monkeypatch.setattr("zipfian.cli._encoding._is_here", lambda model: False)
-    code, _, err = zipfian("index", photos, "--into", tmp_path / "c.zf", "--legs", "words,latent")
+    code, _, err = zipfian("index", photos, "--into", tmp_path / "c.zf", "--fields", "words,latent")
     assert code == 1
     assert "fetching the weights of all-minilm-l6-v2 once, 87.1 MiB" in err
     assert "zipfian weights get all-minilm-l6-v2 --from FILE" in err
-    assert "--legs words" in err
+    assert "--fields words" in err
     assert not (tmp_path / "c.zf").exists()
 
 
 @pytest.mark.parametrize(
-    ("survey", "missing", "legs"),
+    ("survey", "missing", "fields"),
     [
         (Survey(5, 5, 0, 0), (), ["words", "latent", "dense"]),
         (Survey(5, 0, 5, 0), (), ["visual", "dense", "aligned", "translated"]),
@@ -243,25 +244,25 @@ def test_no_weights_and_no_network(
         (Survey(5, 2, 5, 2), ("onnxruntime",), ["words"]),
     ],
 )
-def test_the_legs_that_are_chosen(
-    survey: Survey, missing: tuple[str, ...], legs: list[str], monkeypatch: pytest.MonkeyPatch
+def test_the_fields_that_are_chosen(
+    survey: Survey, missing: tuple[str, ...], fields: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_legs, "installed", lambda modules: not set(modules) & set(missing))
-    choice = _legs.choose(survey)
-    assert list(choice.legs) == legs
+    monkeypatch.setattr(_fields, "installed", lambda modules: not set(modules) & set(missing))
+    choice = _fields.choose(survey)
+    assert list(choice.fields) == fields
     assert ("pip install" in str(choice)) == bool(missing)
 
 
 def test_pictures_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_legs, "installed", lambda modules: False)
+    monkeypatch.setattr(_fields, "installed", lambda modules: False)
     with pytest.raises(MissingExtra, match=r"zipfian\[image\]"):
-        _legs.choose(Survey(5, 0, 5, 0))
+        _fields.choose(Survey(5, 0, 5, 0))
 
 
-def test_leg_names_are_those_of_the_library() -> None:
-    from zipfian.collection.legs import default_leg
+def test_field_names_are_those_of_the_library() -> None:
+    from zipfian.collection.fields import default_field
     from zipfian.errors import InvalidInput
 
     with pytest.raises(InvalidInput) as error:
-        default_leg("nothing")
-    assert all(name in str(error.value) for name in _legs.NAMES)
+        default_field("nothing")
+    assert all(name in str(error.value) for name in _fields.NAMES)

@@ -10,7 +10,7 @@ pytest.importorskip("safetensors")
 
 from tests.cli.conftest import Command
 from tests.cli.tiny import TinyEncoder, vocabulary
-from zipfian import Collection, Leg
+from zipfian import Collection, Field
 
 TEXTS = {
     "one": "The cat saw a dog. The cat ran <script>alert(1)</script>.",
@@ -29,8 +29,8 @@ def model(tmp_path: Path) -> Path:
 def path(tmp_path: Path, model: Path) -> Path:
     """A collection of words and latent terms."""
     where = tmp_path / "texts.zf"
-    legs = {"words": Leg.words(), "latent": Leg.latent(model, encoder=TinyEncoder())}
-    with Collection.create(where, legs=legs, encodings=False) as collection:
+    fields = {"words": Field.words(), "latent": Field.latent(model, encoder=TinyEncoder())}
+    with Collection.create(where, fields=fields, encodings=False) as collection:
         collection.add({"id": name, "text": text} for name, text in TEXTS.items())
         collection.commit()
     return where
@@ -44,8 +44,8 @@ def pictures(tmp_path: Path, model: Path) -> Path:
     pixels[16:32, 32:48] = 0  # row 1, column 2
     image.fromarray(pixels).save(tmp_path / "p.png")
     where = tmp_path / "pictures.zf"
-    legs = {"visual": Leg.visual(model, encoder=TinyEncoder("image"))}
-    with Collection.create(where, legs=legs, encodings=False) as collection:
+    fields = {"visual": Field.visual(model, encoder=TinyEncoder("image"))}
+    with Collection.create(where, fields=fields, encodings=False) as collection:
         collection.add([{"id": "p", "image": str(tmp_path / "p.png")}])
         collection.commit()
     return where
@@ -107,15 +107,15 @@ def test_a_vocabulary_without_labels(tmp_path: Path, zipfian: Command) -> None:
         assert code == 1 and "tiny" in err
 
 
-def test_a_vocabulary_has_no_legs(model: Path, zipfian: Command) -> None:
-    code, _, err = zipfian("inspect", model, "--leg", "latent")
+def test_a_vocabulary_has_no_fields(model: Path, zipfian: Command) -> None:
+    code, _, err = zipfian("inspect", model, "--field", "latent")
     assert code == 1 and "is a vocabulary" in err
 
 
 # ---------------------------------------------------------------------- a collection
 
 
-def test_the_distributions_of_all_legs_side_by_side(path: Path, tmp_path: Path, zipfian: Command) -> None:
+def test_the_distributions_of_all_fields_side_by_side(path: Path, tmp_path: Path, zipfian: Command) -> None:
     code, out, _ = zipfian("inspect", path, "--zipf")
     assert code == 0
     assert out.split("\n", 1)[0].split() == ["words", "latent"]
@@ -123,7 +123,7 @@ def test_the_distributions_of_all_legs_side_by_side(path: Path, tmp_path: Path, 
     words, latent = found
     assert (words["documents"], latent["documents"]) == (4, 3)  # a text without known words has no latent term
     assert (latent["vocabulary"], latent["active"], words["vocabulary"]) == (8, 6, None)
-    only = json.loads(zipfian("inspect", path, "--zipf", "--leg", "latent", "--json")[1])["distributions"]
+    only = json.loads(zipfian("inspect", path, "--zipf", "--field", "latent", "--json")[1])["distributions"]
     assert only == [latent]
 
 
@@ -144,13 +144,13 @@ def test_a_plot(path: Path, tmp_path: Path, zipfian: Command) -> None:
 
 
 def test_a_latent_term_with_its_strongest_places(path: Path, tmp_path: Path, zipfian: Command) -> None:
-    page = json.loads(zipfian("inspect", path, "--leg", "latent", "--term", "0", "--json")[1])
+    page = json.loads(zipfian("inspect", path, "--field", "latent", "--term", "0", "--json")[1])
     assert (page["df"], page["documents"]) == (2, 4)
     assert [(e["id"], len(e["places"])) for e in page["examples"]] == [("three", 3), ("one", 2)]
     place = page["examples"][1]["places"][0]
     assert TEXTS["one"][place["start"] : place["end"]].lower() == "cat"
     html = tmp_path / "term.html"
-    code, out, _ = zipfian("inspect", path, "--leg", "latent", "--term", "0", "--limit", "1", "--html", html)
+    code, out, _ = zipfian("inspect", path, "--field", "latent", "--term", "0", "--limit", "1", "--html", html)
     assert code == 0
     assert "**Cat**, **cat**, **cat** and a stone house" in out and "  one\n" not in out
     assert "<mark>Cat</mark>" in html.read_text()
@@ -158,33 +158,33 @@ def test_a_latent_term_with_its_strongest_places(path: Path, tmp_path: Path, zip
 
 def test_a_page_escapes_what_documents_hold(path: Path, tmp_path: Path, zipfian: Command) -> None:
     html = tmp_path / "term.html"
-    zipfian("inspect", path, "--leg", "latent", "--term", "0", "--html", html)
+    zipfian("inspect", path, "--field", "latent", "--term", "0", "--html", html)
     assert "<script" not in html.read_text()
     assert "&lt;script&gt;" in html.read_text()
 
 
-def test_terms_of_a_leg_of_words(path: Path, zipfian: Command) -> None:
-    page = json.loads(zipfian("inspect", path, "--leg", "words", "--term", "cats", "--json")[1])
+def test_terms_of_a_field_of_words(path: Path, zipfian: Command) -> None:
+    page = json.loads(zipfian("inspect", path, "--field", "words", "--term", "cats", "--json")[1])
     assert (page["term"], page["df"]) == ("cat", 2)
     assert page["examples"][0]["id"] == "three"
-    rows = json.loads(zipfian("inspect", path, "--leg", "words", "--find", "ca", "--json")[1])["terms"]
+    rows = json.loads(zipfian("inspect", path, "--field", "words", "--find", "ca", "--json")[1])["terms"]
     assert [row["term"] for row in rows] == ["cat"]
-    assert "one word" in zipfian("inspect", path, "--leg", "words", "--term", "two words")[2]
+    assert "one word" in zipfian("inspect", path, "--field", "words", "--term", "two words")[2]
 
 
-def test_terms_of_a_latent_leg(path: Path, zipfian: Command) -> None:
-    rows = json.loads(zipfian("inspect", path, "--leg", "latent", "--terms", "--json")[1])["terms"]
+def test_terms_of_a_latent_field(path: Path, zipfian: Command) -> None:
+    rows = json.loads(zipfian("inspect", path, "--field", "latent", "--terms", "--json")[1])["terms"]
     assert [(row["term"], row["df"]) for row in rows[:2]] == [(0, 2), (1, 2)]
     assert rows[0]["label"] == "cat, cats"
-    found = json.loads(zipfian("inspect", path, "--leg", "latent", "--find", "bird", "--json")[1])
+    found = json.loads(zipfian("inspect", path, "--field", "latent", "--find", "bird", "--json")[1])
     assert found["terms"] == []  # no document of the collection has it
 
 
-def test_the_leg_must_be_said_where_there_are_several(path: Path, zipfian: Command) -> None:
-    for given in ((), ("--leg", "visual")):
+def test_the_field_must_be_said_where_there_are_several(path: Path, zipfian: Command) -> None:
+    for given in ((), ("--field", "visual")):
         code, _, err = zipfian("inspect", path, "--term", "0", *given)
         assert code == 1
-        assert "--leg words or --leg latent" in err
+        assert "--field words or --field latent" in err
 
 
 # ---------------------------------------------------------------------- pictures

@@ -49,7 +49,7 @@ def test_a_filter_that_is_not_a_json_object_is_wrong_usage(where: str, zipfian: 
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
-        (IndexCorrupt("a.leg", "is short"), 1, "zipfian: a.leg: is short. The collection"),
+        (IndexCorrupt("a.field", "is short"), 1, "zipfian: a.field: is short. The collection"),
         (FileNotFoundError(2, "No such file", "x.txt"), 1, "zipfian: x.txt: No such file\n"),
         (OSError("odd"), 1, "zipfian: odd\n"),
         (KeyboardInterrupt(), 130, "zipfian: interrupted\n"),

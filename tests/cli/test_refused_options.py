@@ -13,7 +13,8 @@ REFUSED = {
     "inspect {c} --terms --html p.html": "--html writes the page of one term: it goes with --term",
     "inspect {c} --out d": "--out writes patches of a picture: it goes with --term or --image",
     "inspect {c} --zipf --out d": "--out writes patches of a picture: it goes with --term or --image",
-    "inspect {c} --leg words": "--leg names the leg of a collection that is meant: it goes with --term or --terms or "
+    "inspect {c} --field words": "--field names the field of a collection that is meant: it goes with --term "
+    "or --terms or "
     "--find or --zipf",
     "inspect {c} --limit 0": "--limit says how many terms or examples are listed: it goes with --term or --terms or "
     "--find or --text or --image",
@@ -37,13 +38,15 @@ REFUSED = {
     "inspect text-16k --pictures d": "--pictures needs a collection with documents, and text-16k is a vocabulary",
     "inspect text-16k --term 3 --limit 2": "--limit needs a collection with documents, and text-16k is a "
     "vocabulary",
-    "tune {d} --legs words,latent --k1 1": "--k1 is of one leg's scoring; of words, latent the weights are tuned "
+    "tune {d} --fields words,latent --k1 1": "--k1 is of one field's scoring; of words, latent the weights are tuned "
     "(--step)",
-    "tune {d} --legs words,latent --b 0": "--b is of one leg's scoring; of words, latent the weights are tuned "
+    "tune {d} --fields words,latent --b 0": "--b is of one field's scoring; of words, latent the weights are tuned "
     "(--step)",
-    "tune {d} --legs words,latent --phi sqrt": "--phi is of one leg's scoring; of words, latent the weights are tuned "
+    "tune {d} --fields words,latent --phi sqrt": "--phi is of one field's scoring; of words, latent the "
+    "weights are tuned "
     "(--step)",
-    "tune {d} --step 0.1": "--step is of the weights of several legs; of words the scoring is tuned (--k1, --b, --phi)",
+    "tune {d} --step 0.1": "--step is of the weights of several fields; of words the scoring is tuned "
+    "(--k1, --b, --phi)",
     "tune {p} --split dev": "--split names qrels of a BEIR folder; folders of classes have none",
     "eval images {d} --level hard": "--level is of instance ground truth: give it with --ground-truth JSON",
     "eval captions {d} --images {d} --runs 7": "--runs is of the repetitions of --protocol fair-loo",
@@ -53,30 +56,33 @@ REFUSED = {
     "reports r@10 and mrr",
     "eval captions {d} --images {d} --protocol fair-loo --half odd": "--half chooses among queries, and --protocol "
     "fair-loo asks with all of them",
-    "index --into {c} --add-leg latent --legs words": "--legs goes with a SOURCE that makes a new collection: "
-    "--add-leg names what is added",
-    "index --into {c} --add-leg latent --encoded s": "--encoded goes with a SOURCE: a leg that is added takes what "
+    "index --into {c} --add-field latent --fields words": "--fields goes with a SOURCE that makes a new collection: "
+    "--add-field names what is added",
+    "index --into {c} --add-field latent --encoded s": "--encoded goes with a SOURCE: a field that is added takes what "
     "the encode cache has",
     **{
-        f"index --into {{c}} --add-leg latent {option}": f"{option.split()[0]} says how a SOURCE is indexed: name one, "
-        "or leave it out with --add-leg alone"
+        f"index --into {{c}} --add-field latent {option}": f"{option.split()[0]} says how a SOURCE is "
+        "indexed: name one, "
+        "or leave it out with --add-field alone"
         for option in (
-            "--on-bad fail", "--prefix a", "--id-field a", "--text-field a", "--image-field a", "--follow-links",
+            "--on-bad fail", "--prefix a", "--id-column a", "--text-column a", "--image-column a", "--follow-links",
             "--take-over", "--keep-missing", "--commit-every 5",
         )
     },
-    "index {d} --into {c} --id-field a": "id_field (--id-field) names a field of a record, and {d} is no file of "
+    "index {d} --into {c} --id-column a": "id_column (--id-column) names a field of a record, and {d} is no file of "
     "records",
-    "index {d}/a.txt --into {c} --text-field a": "text_field (--text-field) names a field of a record, and {d}/a.txt "
+    "index {d}/a.txt --into {c} --text-column a": "text_column (--text-column) names a field of a record, "
+    "and {d}/a.txt "
     "is no file of records",
-    "encode {d} --out s --image-field a": "image_field (--image-field) names a field of a record, and {d} is no file "
+    "encode {d} --out s --image-column a": "image_column (--image-column) names a field of a record, and "
+    "{d} is no file "
     "of records",
     "index {d}/a.txt --into {c} --follow-links": "follow_links (--follow-links) is about links in a folder, and "
     "{d}/a.txt is a file",
-    "search {c} --image {d}/a.png --query table": "--query says how a text becomes latent terms: give a QUERY, or "
-    "leave it out",
-    "explain {c} a.txt --image {d}/a.png --query table": "--query says how a text becomes latent terms: give a QUERY, "
-    "or leave it out",
+    "search {c} --image {d}/a.png --query-encoder table": "--query-encoder says how a text becomes latent "
+    "terms: give a QUERY, or leave it out",
+    "explain {c} a.txt --image {d}/a.png --query-encoder table": "--query-encoder says how a text becomes latent "
+    "terms: give a QUERY, or leave it out",
     "explain {c} a a.txt --above b.txt --out d.png": "--out draws one picture: leave --above out",
 }  # fmt: skip
 """Command to the one line that it prints."""

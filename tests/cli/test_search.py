@@ -35,7 +35,7 @@ def query(tmp_path: Path) -> Path:
 
 
 def test_search_with_a_picture(path: Path, query: Path, tmp_path: Path, zipfian: Command) -> None:
-    code, out, err = zipfian("search", path, "--image", query, "--leg", "visual")
+    code, out, err = zipfian("search", path, "--image", query, "--field", "visual")
     assert code == 0
     assert "half.png" in out.splitlines()[0], "black and blue, as the query"
     assert str(tmp_path / "photos" / "blue.png") in out, "the path of the picture"
@@ -43,7 +43,7 @@ def test_search_with_a_picture(path: Path, query: Path, tmp_path: Path, zipfian:
     assert "hits (" in err
 
 
-def test_every_leg_is_shown_where_several_answer(path: Path, query: Path, zipfian: Command) -> None:
+def test_every_field_is_shown_where_several_answer(path: Path, query: Path, zipfian: Command) -> None:
     code, out, _ = zipfian("search", path, "--image", query)
     assert code == 0
     assert "visual 1st" in out
@@ -65,12 +65,12 @@ def test_an_explanation_after_reranking_has_the_visual_words_too(
 
 
 def test_search_with_a_text_marks_what_a_latent_term_found(path: Path, zipfian: Command) -> None:
-    code, out, _ = zipfian("search", path, "hound", "--leg", "latent", "--highlight")
+    code, out, _ = zipfian("search", path, "hound", "--field", "latent", "--highlight")
     assert code == 0
     assert "red.png" in out
     assert "My **puppy** in the sun" in out
     assert "why: latent 1" in out
-    assert zipfian("search", path, "hound", "--leg", "words")[1] == ""
+    assert zipfian("search", path, "hound", "--field", "words")[1] == ""
 
 
 def test_json_carries_everything(path: Path, query: Path, zipfian: Command) -> None:
@@ -81,6 +81,7 @@ def test_json_carries_everything(path: Path, query: Path, zipfian: Command) -> N
     assert set(first["legs"]["visual"]) >= {"rank", "score", "share"}
     assert first["explanation"]["value"] == pytest.approx(first["score"])
     assert {"settings", "timings", "generation"} <= set(found)
+    assert found["settings"]["legs"] and "fields" not in found["settings"]
 
 
 def test_search_with_both(path: Path, query: Path, zipfian: Command) -> None:
@@ -110,7 +111,7 @@ def frame(
 
 def test_explain_draws_the_patches(path: Path, query: Path, tmp_path: Path, zipfian: Command) -> None:
     out_file = tmp_path / "why.png"
-    code, out, err = zipfian("explain", path, "half.png", "--image", query, "--leg", "visual", "--out", out_file)
+    code, out, err = zipfian("explain", path, "half.png", "--image", query, "--field", "visual", "--out", out_file)
     assert code == 0, err
     blue, black = out.split("latent 4")
     assert "patch (top centre: row 1, column 3 of 4 x 4) 3.00, patch (top right: row 1, column 4 of 4 x 4) 3.00" in blue
@@ -128,14 +129,14 @@ def test_explain_draws_the_patches(path: Path, query: Path, tmp_path: Path, zipf
     assert sheet[:16, :16].tolist() == asked.tolist()
     assert sheet[:16, 28:44].tolist() == hit.tolist()
     assert sheet[22 + 10, 10].tolist() == list(STRONGEST) and sheet[22 + 22 + 10, 10].tolist() == list(SECOND)
-    tree = json.loads(zipfian("explain", path, "half.png", "--image", query, "--leg", "visual", "--json")[1])
+    tree = json.loads(zipfian("explain", path, "half.png", "--image", query, "--field", "visual", "--json")[1])
     assert tree["value"] == pytest.approx(sum(part["value"] for part in tree["parts"]))
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["hound", "red.png", "--leg", "latent", "--out", "x.png"], "nothing to draw"),
+        (["hound", "red.png", "--field", "latent", "--out", "x.png"], "nothing to draw"),
         (["hound", "red.png", "--out", "x.jpg"], "ends in .png"),
         (["hound", "red.png", "--above", "blue.png", "--out", "x.png"], "leave --above out"),
         (["red.png"], "nothing to look for"),
@@ -166,51 +167,51 @@ class TestMistakes:
         assert code == 1
         assert "x.png: no picture of a known format" in err
 
-    def test_a_leg_that_could_be_added(self, tmp_path: Path, zipfian: Command, toys: Toys) -> None:
+    def test_a_field_that_could_be_added(self, tmp_path: Path, zipfian: Command, toys: Toys) -> None:
         picture(tmp_path / "few" / "a.png", RED)
         path = tmp_path / "few.zf"
-        assert zipfian("index", tmp_path / "few", "--into", path, "--legs", "visual")[0] == 0
-        code, _, err = zipfian("search", path, "x", "--leg", "dense-text")
+        assert zipfian("index", tmp_path / "few", "--into", path, "--fields", "visual")[0] == 0
+        code, _, err = zipfian("search", path, "x", "--field", "dense-text")
         assert code == 1
-        assert f"add it: zipfian index --into {path} --add-leg dense-text" in err
+        assert f"add it: zipfian index --into {path} --add-field dense-text" in err
 
-    def test_an_unknown_leg_and_method(self, path: Path, zipfian: Command) -> None:
-        assert "there is no leg 'wurds'" in zipfian("search", path, "x", "--leg", "wurds")[2]
+    def test_an_unknown_field_and_method(self, path: Path, zipfian: Command) -> None:
+        assert "there is no field 'wurds'" in zipfian("search", path, "x", "--field", "wurds")[2]
         code, _, err = zipfian("search", path, "x", "--method", "magic")
         assert code == 1
         assert "magic" in err
 
     def test_a_text_for_pictures_without_captions(self, tmp_path: Path, zipfian: Command, toys: Toys) -> None:
         picture(tmp_path / "bare" / "a.png", RED)
-        assert zipfian("index", tmp_path / "bare", "--into", tmp_path / "b.zf", "--legs", "visual")[0] == 0
+        assert zipfian("index", tmp_path / "bare", "--into", tmp_path / "b.zf", "--fields", "visual")[0] == 0
         code, _, err = zipfian("search", tmp_path / "b.zf", "a red square")
         assert code == 1
         assert "takes a text" in err
         assert "--image FILE" in err
-        assert "--add-leg aligned" in err
-        assert zipfian("index", "--into", tmp_path / "b.zf", "--add-leg", "aligned,translated")[0] == 0
+        assert "--add-field aligned" in err
+        assert zipfian("index", "--into", tmp_path / "b.zf", "--add-field", "aligned,translated")[0] == 0
         code, out, _ = zipfian("search", tmp_path / "b.zf", "a red dog")
         assert (code, "a.png" in out) == (0, True)
 
     def test_a_picture_for_texts(self, tmp_path: Path, query: Path, zipfian: Command) -> None:
         (tmp_path / "a.txt").write_text("x")
-        assert zipfian("index", tmp_path / "a.txt", "--into", tmp_path / "t.zf", "--legs", "words")[0] == 0
+        assert zipfian("index", tmp_path / "a.txt", "--into", tmp_path / "t.zf", "--fields", "words")[0] == 0
         code, _, err = zipfian("search", tmp_path / "t.zf", "--image", query)
         assert code == 1
-        assert "--add-leg visual" in err
+        assert "--add-field visual" in err
 
 
-def test_reasons_name_a_leg_and_leave_out_what_counts_against() -> None:
+def test_reasons_name_a_field_and_leave_out_what_counts_against() -> None:
     leaf = Explanation(2.0, "eat", (), {}, ({"start": 0, "end": 3},), "term", "latent", 7)
     against = Explanation(-1.0, "what its best documents score on average", kind="baseline", field="latent")
     dense = Explanation(0.5, "dense: cosine", kind="cosine", field="dense")
     latent = Explanation(1.0, "latent: BM25", (leaf, against), kind="field", field="latent")
     tree = Explanation(1.5, "fused", (latent, dense), kind="fusion")
-    assert [(r.label, r.leg) for r in reasons_of(tree)] == [
+    assert [(r.label, r.field) for r in reasons_of(tree)] == [
         ("eat", "latent"),
         ("alike as a whole (cosine 0.500)", "dense"),
     ]
-    assert why_line(tree, name_legs=True) == "why: eat [latent]; alike as a whole (cosine 0.500) [dense]"
+    assert why_line(tree, name_fields=True) == "why: eat [latent]; alike as a whole (cosine 0.500) [dense]"
 
 
 def test_what_is_no_reason_is_not_shown() -> None:
@@ -232,11 +233,11 @@ def test_words_that_labels_are_made_of_are_words(word: str, tmp_path: Path, zipf
     (tmp_path / "a.jsonl").write_text(
         json.dumps({"id": "a", "text": f"What {word} means here."}) + "\n" + json.dumps({"id": "b", "text": "Else."})
     )
-    assert zipfian("index", tmp_path / "a.jsonl", "--into", tmp_path / "t.zf", "--legs", "words")[0] == 0
+    assert zipfian("index", tmp_path / "a.jsonl", "--into", tmp_path / "t.zf", "--fields", "words")[0] == 0
     with Collection.open(tmp_path / "t.zf") as collection:
         tree = collection.explain(word, "a")
     reasons = reasons_of(tree)
-    assert [(reason.label, reason.leg) for reason in reasons] == [(part.term, "words") for part in tree.parts]
+    assert [(reason.label, reason.field) for reason in reasons] == [(part.term, "words") for part in tree.parts]
     assert len(reasons) == len(word.split()) and all(reason.places for reason in reasons)
     shown = "".join(tree_lines(tree))
     assert all(str(part.term) in shown for part in tree.parts)
@@ -246,7 +247,7 @@ def test_words_that_labels_are_made_of_are_words(word: str, tmp_path: Path, zipf
 
 
 def test_reasons_of_ranks(path: Path, zipfian: Command) -> None:
-    """Fused by ranks, no term has a value; the place in each leg's list is what there is to say."""
+    """Fused by ranks, no term has a value; the place in each field's list is what there is to say."""
     code, out, _ = zipfian("search", path, "puppy in the sun", "--method", "rrf", "--highlight")
     assert code == 0
     why = next(line for line in out.splitlines() if "why: " in line)

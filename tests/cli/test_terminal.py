@@ -96,7 +96,7 @@ def test_names_of_files_are_clean_wherever_they_are_shown(options: list[str], tm
     (folder / name).write_text("a fox " + EVIL.replace("\x00", ""))
     (folder / f"bad {name}").write_bytes(b"\xff")
     code, out, err = zipfian(
-        "index", folder, "--into", tmp_path / "t.zf", "--legs", "words", "--on-bad", "skip", *options
+        "index", folder, "--into", tmp_path / "t.zf", "--fields", "words", "--on-bad", "skip", *options
     )
     assert code == 0
     shown = out + err
@@ -111,14 +111,14 @@ def test_names_of_files_are_clean_wherever_they_are_shown(options: list[str], tm
 
 def test_what_is_exported_to_a_pipe_is_escaped_and_not_changed(tmp_path: Path, zipfian: Command) -> None:
     (tmp_path / "t.jsonl").write_text(json.dumps({"id": "a\x9bb\\c", "text": "fox"}) + "\n")
-    assert zipfian("index", tmp_path / "t.jsonl", "--into", tmp_path / "t.zf", "--legs", "words")[0] == 0
+    assert zipfian("index", tmp_path / "t.jsonl", "--into", tmp_path / "t.zf", "--fields", "words")[0] == 0
     code, out, _ = zipfian("export", "surrogate", tmp_path / "t.zf")
     assert code == 0
     assert out.startswith("a\\u009bb\\\\c\t")
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-@pytest.mark.parametrize(("name", "shown"), [(None, "zipfian: p.zf: "), ("p.zf/a.leg", "zipfian: p.zf/a.leg: ")])
+@pytest.mark.parametrize(("name", "shown"), [(None, "zipfian: p.zf: "), ("p.zf/a.field", "zipfian: p.zf/a.field: ")])
 def test_a_full_disk_is_named_with_what_to_do(
     number: int, name: str | None, shown: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

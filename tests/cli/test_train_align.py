@@ -1,4 +1,4 @@
-"""`zipfian train align` from captioned pictures to legs that find, and `--unfreeze`, on tiny models."""
+"""`zipfian train align` from captioned pictures to fields that find, and `--unfreeze`, on tiny models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import zipfian as zf
 from tests.encode.hub import tiny
 from tests.encode.hub.tiny import needs_hub
-from zipfian import Leg
+from zipfian import Field
 from zipfian.encode.cache import EncodingCache
 from zipfian.vocabulary._sae_weights import SaeWeights, save_weights
 from zipfian.vocabulary.aligned import AlignedHeads
@@ -101,19 +101,19 @@ def test_heads_and_table_of_any_encoders(zipfian: Command, models: Path, data: P
     assert measured["dev"]["heads"]["t2i_r@5"] > 2 * chance and measured["dev"]["heads"]["i2t_r@5"] > 2 * chance
     assert measured["dev"]["table"]["t2i_r@5"] > chance
 
-    legs = {
-        "visual": Leg.visual(models / "sae", encoder=_image(models)),
-        "aligned": Leg.aligned(model=str(out)),
-        "translated": Leg.translated(model=str(out)),
+    fields = {
+        "visual": Field.visual(models / "sae", encoder=_image(models)),
+        "aligned": Field.aligned(model=str(out)),
+        "translated": Field.translated(model=str(out)),
     }
-    with zf.Collection.create(tmp_path / "c.zf", legs, encodings=False) as c:
+    with zf.Collection.create(tmp_path / "c.zf", fields, encodings=False) as c:
         c.add({"id": str(i), "image": str(data / "pictures" / f"{i}.png")} for i in range(60, 80))
         c.commit()
         rows = [json.loads(line) for line in (data / "captions.jsonl").read_text().splitlines()][60:]
-        found = [c.search(row["captions"][0], k=5, leg="aligned") for row in rows]
+        found = [c.search(row["captions"][0], k=5, field="aligned") for row in rows]
         share = np.mean([row["image"][:-4] in {h.id for h in hits} for row, hits in zip(rows, found, strict=True)])
         assert share > 2 * chance
-        assert c.search("the river", k=3, leg="translated")
+        assert c.search("the river", k=3, field="translated")
     again = tmp_path / "again"
     assert zipfian(*given, "--out", again)[0] == 0
     assert (again / "align.safetensors").read_bytes() == (out / "align.safetensors").read_bytes()
@@ -134,9 +134,9 @@ def test_heads_that_read_visual_words(zipfian: Command, models: Path, data: Path
         *source(data), *encoders(models), *SMALL, "--term-rank", 8, "--out", out, "--members", 1, "--no-table"
     )
     assert code == 0, error
-    assert "t2i_r@10" in printed and "Leg.aligned(model=" in printed
+    assert "t2i_r@10" in printed and "Field.aligned(model=" in printed
     assert AlignedHeads.load(out).uses_terms
-    assert Leg.aligned(model=str(out)).align is not None
+    assert Field.aligned(model=str(out)).align is not None
 
 
 @needs_hub
@@ -145,7 +145,7 @@ def test_without_a_vocabulary_there_is_no_table(zipfian: Command, models: Path, 
     plain = ("--text-encoder", models / "bert", "--image-encoder", models / "clip")
     code, _, error = zipfian(*source(data), *plain, *SMALL, "--out", out, "--members", 1)
     assert code == 0, error
-    with zf.Collection.create(tmp_path / "p.zf", {"aligned": Leg.aligned(model=str(out))}, encodings=False) as c:
+    with zf.Collection.create(tmp_path / "p.zf", {"aligned": Field.aligned(model=str(out))}, encodings=False) as c:
         c.add([{"id": "0", "image": str(data / "pictures" / "0.png")}])
         c.commit()
         assert c.search("river", k=1)[0].id == "0"

@@ -1,4 +1,4 @@
-"""The `zipfian` command in a process of its own, where the names of legs mean legs of toy encoders.
+"""The `zipfian` command in a process of its own, where the names of fields mean fields of toy encoders.
 
 `python -m tests.cli.toy_command VOCABULARY ARGUMENTS...`. TOY_CACHE is the folder of its encode cache, so that every
 process is like a machine of its own (compiled kernels are shared: they would take most of the time). TOY_DELAY makes
@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.toys import ToyImage, ToyText
 from zipfian.cli import encode, main
-from zipfian.collection import legs
+from zipfian.collection import fields
 from zipfian.encode import folder, shards
 from zipfian.encode.registry import register
 from zipfian.types import Encoded
@@ -36,19 +36,19 @@ class SlowText(ToyText):
 
 
 def run(vocabulary: Path, arguments: Sequence[str]) -> int:
-    text, image, real = SlowText("process"), ToyImage("process"), legs.default_leg
+    text, image, real = SlowText("process"), ToyImage("process"), fields.default_field
 
-    def leg(name: str, beside: Sequence[str] = ()) -> legs.Leg:
+    def field(name: str, beside: Sequence[str] = ()) -> fields.Field:
         made: dict[str, Any] = {
-            "latent": lambda: legs.Leg.latent(vocabulary, encoder=text),
-            "visual": lambda: legs.Leg.visual(vocabulary, encoder=image),
-            "dense-text": lambda: legs.Leg.dense(encoder=text),
+            "latent": lambda: fields.Field.latent(vocabulary, encoder=text),
+            "visual": lambda: fields.Field.visual(vocabulary, encoder=image),
+            "dense-text": lambda: fields.Field.dense(encoder=text),
         }
         return made[name]() if name in made else real(name, beside)
 
     register(text)
     register(image)
-    legs.default_leg = leg
+    fields.default_field = field
     folder.root = lambda: Path(os.environ["TOY_CACHE"])
     if DELAY:
         encode.AT_ONCE = 4

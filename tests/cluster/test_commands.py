@@ -22,7 +22,7 @@ def test_a_life_from_the_command_line(address: str, tmp_path: Path, capsys: pyte
     notes.mkdir()
     for name, text in (("a.txt", "plants make food from light"), ("b.txt", "cats sleep"), ("c.txt", "light rain")):
         (notes / name).write_text(text)
-    done = zipfian("index", notes, "--into", address, "--legs", "words")
+    done = zipfian("index", notes, "--into", address, "--fields", "words")
     assert (done["into"], done["added"], done["total"]) == (address, 3, 3)
     assert zipfian("index", notes, "--into", address)["unchanged"] == 3
     found = zipfian("search", address, "light", "--highlight")["hits"]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cluster.samples import FILTERS, codes, texts, with_metadata
 from tests.toys import ToyText, toy_vocabulary
-from zipfian import BM25, Collection, Leg
+from zipfian import BM25, Collection, Field
 from zipfian.engines import opensearch
 from zipfian.errors import IndexExists, IndexNotFound, InvalidInput, ReadOnly
 from zipfian.retrieve.scoring import Dot
@@ -22,12 +22,12 @@ Make = Callable[..., Any]
 
 @pytest.fixture(params=["embedded", "opensearch"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    """Makes a collection with given legs; `make.path` is where."""
+    """Makes a collection with given fields; `make.path` is where."""
     where = str(tmp_path / "c.zf") if request.param == "embedded" else request.getfixturevalue("address")
     opened: list[Any] = []
 
-    def create(legs: Any = None) -> Any:
-        made = Collection.create(where, legs)
+    def create(fields: Any = None) -> Any:
+        made = Collection.create(where, fields)
         opened.append(made)
         return made
 
@@ -56,7 +56,7 @@ def test_a_life(make: Make) -> None:
         assert list(c.ids())[-2:] == ["d3", "new"] and "d5" not in c
         found = c.search("unheard word")
         assert ids(found) == ["d3", "new"]
-        assert [h.rank for h in found] == [1, 2] and found[0].legs["words"].score == found[0].score
+        assert [h.rank for h in found] == [1, 2] and found[0].fields["words"].score == found[0].score
         assert found[0].text == "unheard word" and found[0].metadata == {}
         assert ids(c.search("nothing-of-the-kind")) == []
         assert len(c.search("word", k=1)) == 1
@@ -114,26 +114,26 @@ def test_filters_agree(tmp_path: Path, address: str) -> None:
 
 
 def test_explanations_sum_to_the_score(make: Make) -> None:
-    legs = {"words": Leg.words(), "codes": Leg.terms(500), "dot": Leg.terms(500, tf="count", scoring=Dot())}
-    with make(legs) as c:
+    fields = {"words": Field.words(), "codes": Field.terms(500), "dot": Field.terms(500, tf="count", scoring=Dot())}
+    with make(fields) as c:
         rows = codes(40)
         whole = [{t: float(round(10 * w)) or 1.0 for t, w in row.items()} for row in rows]
         documents = zip(texts(40), rows, whole, strict=True)
         c.add({**d, "terms": {"codes": row, "dot": counts}} for d, row, counts in documents)
         c.commit()
-        for leg, query in (("words", "w1 w2 w40"), ("codes", rows[3]), ("dot", whole[3])):
-            found = c.search(query, leg=leg)
+        for field, query in (("words", "w1 w2 w40"), ("codes", rows[3]), ("dot", whole[3])):
+            found = c.search(query, field=field)
             assert len(found) == 10
             for hit in found:
                 told = found.explain(hit)
                 assert told.value == pytest.approx(sum(p.value for p in told.parts), rel=1e-12)
                 assert told.value == pytest.approx(hit.score, rel=1e-5)
-                assert c.explain(query, hit.id, leg=leg).value == pytest.approx(hit.score, rel=1e-5)
+                assert c.explain(query, hit.id, field=field).value == pytest.approx(hit.score, rel=1e-5)
                 assert all(p.details["tf"] > 0 and p.details["query_weight"] > 0 for p in told.parts)
-            scores = c.score(leg, query, [h.id for h in found])
+            scores = c.score(field, query, [h.id for h in found])
             assert np.allclose(scores, [h.score for h in found], rtol=1e-5)
-        first, second = c.search("w1 w2 w40", leg="words")[:2]
-        assert c.why("w1 w2 w40", first.id, second.id, leg="words").value == pytest.approx(
+        first, second = c.search("w1 w2 w40", field="words")[:2]
+        assert c.why("w1 w2 w40", first.id, second.id, field="words").value == pytest.approx(
             first.score - second.score, rel=1e-4, abs=1e-5
         )
 
@@ -187,11 +187,11 @@ def test_bad_documents_are_named_and_those_before_are_kept(make: Make) -> None:
 
 
 def test_opening(make: Make) -> None:
-    with make({"words": Leg.words(scoring=BM25(k1=0.9, b=0.4))}) as c:
+    with make({"words": Field.words(scoring=BM25(k1=0.9, b=0.4))}) as c:
         c.add([{"id": "a", "text": "apple", "metadata": {"n": 1}}])
         c.commit()
     with make.open(make.path) as again:  # type: ignore[attr-defined]
-        assert again.legs["words"].scoring == BM25(k1=0.9, b=0.4) and again.fields == {"n": "integer"}
+        assert again.fields["words"].scoring == BM25(k1=0.9, b=0.4) and again.columns == {"n": "integer"}
         assert ids(again.search("apple")) == ["a"]
         with pytest.raises(ReadOnly):
             again.add([{"id": "b"}])
@@ -210,12 +210,12 @@ def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
     encoder = ToyText()
     sae = toy_vocabulary(tmp_path / "toy-sae")
     with make(
-        {"words": Leg.words(), "latent": Leg.latent(sae, encoder=encoder), "dense": Leg.dense(encoder=encoder)}
+        {"words": Field.words(), "latent": Field.latent(sae, encoder=encoder), "dense": Field.dense(encoder=encoder)}
     ) as c:
         c.add({"id": i, "text": t} for i, t in TEXTS.items())
         c.commit()
-        assert not c.search("hound", leg="words")
-        found = c.search("my hound", leg="latent")
+        assert not c.search("hound", field="words")
+        found = c.search("my hound", field="latent")
         assert found[0].id == "a"
         tree = found.explain(found[0])
         (dog,) = [p for p in tree.parts if p.term == 1]
@@ -223,11 +223,11 @@ def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
         assert [e["text"] for e in dog.evidence] == ["puppy"]
         for method in ("rrf", "two-stage", "late", None):
             found = c.search("red hound", method=method)
-            assert found[0].id in ("a", "b") and {"words", "latent"} <= set(found[0].legs)
+            assert found[0].id in ("a", "b") and {"words", "latent"} <= set(found[0].fields)
             told = found.explain(found[0])
             assert told.value == pytest.approx(found[0].score, rel=1e-6)
             assert told.value == pytest.approx(sum(p.value for p in told.parts), rel=1e-6)
-        reranked = c.search("my puppy", k=2, method="two-stage", K=3)
+        reranked = c.search("my puppy", k=2, method="two-stage", rerank_depth=3)
         assert reranked[0].score == pytest.approx(c.score("dense", "my puppy", [reranked[0].id])[0], abs=1e-6)
 
 
@@ -282,15 +282,15 @@ def test_documents_by_filter(make: Make) -> None:
 
 
 def test_what_cannot_be_the_same_says_so(address: str) -> None:
-    with opensearch.create(address, {"words": Leg.words(), "dense": Leg.dense(vector="v")}) as c:
+    with opensearch.create(address, {"words": Field.words(), "dense": Field.dense(vector="v")}) as c:
         c.add([{"id": "a", "text": "x", "vector": {"v": [1.0, 0.0]}}, {"id": "b", "text": "x"}])
         c.commit()
         scores = c.score("dense", np.array([1.0, 1.0]), ["a", "b"])
         assert scores[0] == pytest.approx(0.5**0.5) and np.isnan(scores[1])
-        assert ids(c.search(np.array([1.0, 1.0]), leg="dense")) == ["a"]
+        assert ids(c.search(np.array([1.0, 1.0]), field="dense")) == ["a"]
         with pytest.raises(InvalidInput, match="keeps what it acknowledged"):
             c.rollback()
         with pytest.raises(InvalidInput, match="copy_from"):
-            c.add_leg("more", Leg.words())
+            c.add_field("more", Field.words())
         with pytest.raises(InvalidInput, match="no data with a commit"):
             c.commit({"x": 1})

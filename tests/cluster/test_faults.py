@@ -17,7 +17,7 @@ import pytest
 from tests.cluster.proxy import Fault, proxy
 from tests.cluster.samples import texts
 from tests.cluster.server import Cluster, free_ports
-from zipfian import Leg
+from zipfian import Field
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch import BulkSettings, DocumentsRejected, EngineUnavailable
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
@@ -124,13 +124,13 @@ def test_changed_and_foreign_indices_are_refused(cluster: Cluster, address: str)
     put(cluster, f"/{name}/_mapping", {"_meta": {"zipfian": {**about, "format": 99}}})
     with pytest.raises(FormatTooNew, match="upgrade"):
         opensearch.open(address)
-    words = about["settings"]["legs"][0]
-    other = {**about, "settings": {**about["settings"], "legs": [{**words, "fingerprint": "words-0:other"}]}}
+    words = about["settings"]["fields"][0]
+    other = {**about, "settings": {**about["settings"], "fields": [{**words, "fingerprint": "words-0:other"}]}}
     put(cluster, f"/{name}/_mapping", {"_meta": {"zipfian": other}})
     with pytest.raises(FingerprintMismatch, match="words-0:other"):
         opensearch.open(address)
     scoring = {**words["scoring"], "k1": 7.5}
-    changed = {**about, "settings": {**about["settings"], "legs": [{**words, "scoring": scoring}]}}
+    changed = {**about, "settings": {**about["settings"], "fields": [{**words, "scoring": scoring}]}}
     put(cluster, f"/{name}/_mapping", {"_meta": {"zipfian": changed}})
     with pytest.raises(FingerprintMismatch, match="similarity of this index"):
         opensearch.open(address)
@@ -225,7 +225,7 @@ def test_a_node_killed_while_indexing(cluster: Cluster, address: str) -> None:
 
 
 def test_a_node_killed_while_searching(cluster: Cluster, address: str) -> None:
-    with opensearch.create(address, {"words": Leg.words()}, shards=3, replicas=1) as c:
+    with opensearch.create(address, {"words": Field.words()}, shards=3, replicas=1) as c:
         c.add(texts(500))
         c.commit()
         cluster.wait("green")

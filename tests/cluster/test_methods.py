@@ -1,6 +1,6 @@
 """Every way to search, on both engines: the same documents, weights, choices and explanations.
 
-Legs have b = 0 here, so that one-byte lengths, the one thing a cluster keeps less exactly, play no part: what is left
+Fields have b = 0 here, so that one-byte lengths, the one thing a cluster keeps less exactly, play no part: what is left
 are 32-bit scores.
 """
 
@@ -17,7 +17,7 @@ import pytest
 from tests.cluster.samples import ToySplade
 from tests.collection.models.conftest import picture
 from tests.toys import MEANINGS, ToyImage, ToyText, toy_alignment, toy_vocabulary
-from zipfian import BM25, Collection, Leg
+from zipfian import BM25, Collection, Field
 from zipfian.engines import opensearch
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.fuse import RRF, Linear
@@ -39,20 +39,20 @@ def text_of(i: int) -> str:
 
 @pytest.fixture(scope="module")
 def notes(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    """Texts under all legs that texts can have."""
+    """Texts under all fields that texts can have."""
     folder, encoder = tmp_path_factory.mktemp("notes"), ToyText("methods")
     sae = toy_vocabulary(folder / "sae")
     texts = [text_of(i) for i in range(N)]
     ScalarVocabulary.fit([e.pooled for e in encoder.encode_documents(texts)], seed=1).save(folder / "codes")
-    legs = {
-        "words": Leg.words(scoring=FLAT),
-        "latent": Leg.latent(sae, encoder=encoder, scoring=FLAT),
-        "splade": Leg.splade(ToySplade()),
-        "scalar": Leg.scalar(folder / "codes", encoder=encoder),
-        "dense": Leg.dense(encoder=encoder),
+    fields = {
+        "words": Field.words(scoring=FLAT),
+        "latent": Field.latent(sae, encoder=encoder, scoring=FLAT),
+        "splade": Field.splade(ToySplade()),
+        "scalar": Field.scalar(folder / "codes", encoder=encoder),
+        "dense": Field.dense(encoder=encoder),
     }
     documents = [{"id": f"d{i}", "text": t, "metadata": {"n": i}} for i, t in enumerate(texts)]
-    yield from both(folder, f"opensearch://{cluster.hosts}/methods-notes", legs, documents)
+    yield from both(folder, f"opensearch://{cluster.hosts}/methods-notes", fields, documents)
 
 
 @pytest.fixture(scope="module")
@@ -61,24 +61,24 @@ def photos(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     folder, text, image = tmp_path_factory.mktemp("photos"), ToyText("methods"), ToyImage("methods")
     sae = toy_vocabulary(folder / "sae")
     across: dict[str, Any] = {"model": str(toy_alignment(folder / "align", sae)), "text": text, "image": image}
-    legs = {
-        "visual": Leg.visual(sae, encoder=image, scoring=FLAT),
-        "dense": Leg.dense(encoder=image),
-        "aligned": Leg.aligned(**across),
-        "translated": Leg.translated(**across, scoring=FLAT),
+    fields = {
+        "visual": Field.visual(sae, encoder=image, scoring=FLAT),
+        "dense": Field.dense(encoder=image),
+        "aligned": Field.aligned(**across),
+        "translated": Field.translated(**across, scoring=FLAT),
     }
     rng = np.random.default_rng(3)
     documents = []
     for i in range(60):
         colours = [tuple(int(v) for v in row) for row in rng.integers(0, 256, (int(rng.integers(1, 5)), 3))]
         documents.append({"id": f"p{i}", "image": picture(folder / f"{i}.png", *colours)})
-    yield from both(folder, f"opensearch://{cluster.hosts}/methods-photos", legs, documents)
+    yield from both(folder, f"opensearch://{cluster.hosts}/methods-photos", fields, documents)
 
 
-def both(folder: Path, address: str, legs: Any, documents: list[Any]) -> Iterator[Pair]:
+def both(folder: Path, address: str, fields: Any, documents: list[Any]) -> Iterator[Pair]:
     with (
-        Collection.create(folder / "c.zf", legs, encodings=False) as own,
-        opensearch.create(address, legs, encodings=False) as big,
+        Collection.create(folder / "c.zf", fields, encodings=False) as own,
+        opensearch.create(address, fields, encodings=False) as big,
     ):
         for collection in (own, big):
             collection.add(documents)
@@ -87,20 +87,20 @@ def both(folder: Path, address: str, legs: Any, documents: list[Any]) -> Iterato
 
 
 def agree(pair: Pair, asked: Any = None, **how: Any) -> Any:
-    """One search on both: ids, order, scores, what each leg said, and what was decided on the way."""
+    """One search on both: ids, order, scores, what each field said, and what was decided on the way."""
     a, b = (collection.search(asked, **how) for collection in pair)
     assert [h.id for h in a] == [h.id for h in b] and len(a)
     for left, right in zip(a, b, strict=True):
         assert right.score == pytest.approx(left.score, rel=CLOSE, abs=CLOSE)
-        assert set(left.legs) == set(right.legs) and left.rank == right.rank
+        assert set(left.fields) == set(right.fields) and left.rank == right.rank
         for hit in (left, right):
-            assert sum(seen.share for seen in hit.legs.values()) == pytest.approx(hit.score, rel=1e-12, abs=1e-12)
-        for name, seen in left.legs.items():
-            assert right.legs[name].rank == seen.rank
-            assert right.legs[name].score == pytest.approx(seen.score, rel=CLOSE, abs=CLOSE, nan_ok=True)
-    same = ("method", "legs", "fusion", "rerank", "K", "adaptive_k", "variant", "captions", "reranked", "proved")
+            assert sum(seen.share for seen in hit.fields.values()) == pytest.approx(hit.score, rel=1e-12, abs=1e-12)
+        for name, seen in left.fields.items():
+            assert right.fields[name].rank == seen.rank
+            assert right.fields[name].score == pytest.approx(seen.score, rel=CLOSE, abs=CLOSE, nan_ok=True)
+    same = ("method", "fields", "fusion", "rerank", "K", "adaptive_k", "variant", "captions", "reranked", "proved")
     for key in same:
-        if key != "legs" or isinstance(a.settings.get(key), list):
+        if key != "fields" or isinstance(a.settings.get(key), list):
             assert a.settings.get(key) == b.settings.get(key), key
     for key in ("weights", "signals", "choice"):
         assert near(a.settings.get(key), b.settings.get(key)), (key, a.settings.get(key), b.settings.get(key))
@@ -130,15 +130,15 @@ def shape(tree: Any) -> Any:
     return tree.label, tree.kind, tree.field, tree.term, [shape(part) for part in tree.reasons]
 
 
-@pytest.mark.parametrize("leg", ["words", "latent", "splade", "scalar", "dense"])
-def test_legs_of_texts(notes: Pair, leg: str) -> None:
+@pytest.mark.parametrize("field", ["words", "latent", "splade", "scalar", "dense"])
+def test_fields_of_texts(notes: Pair, field: str) -> None:
     for asked in QUERIES:
-        agree(notes, asked, leg=leg)
-        agree(notes, asked, leg=leg, k=40, where={"n": {"<": 90}})
+        agree(notes, asked, field=field)
+        agree(notes, asked, field=field, k=40, where={"n": {"<": 90}})
     ids = [f"d{i}" for i in range(0, N, 7)]
-    a, b = (c.score(leg, QUERIES[0], ids) for c in notes)
+    a, b = (c.score(field, QUERIES[0], ids) for c in notes)
     assert np.allclose(a, b, rtol=CLOSE, atol=0.0)
-    if leg in ("dense", "scalar"):
+    if field in ("dense", "scalar"):
         assert (a == b).all(), "vectors are scored by the same code, whole numbers have no rounding"
 
 
@@ -155,7 +155,7 @@ def test_fusions_with_settings(notes: Pair) -> None:
     agree(notes, QUERIES[0], method=RRF(k=10.0))
     weights = {"words": 1.0, "latent": 2.0, "splade": 0.0, "scalar": 0.5, "dense": 1.0}
     agree(notes, QUERIES[1], method=Linear(weights))
-    agree(notes, QUERIES[2], method="two-stage", K=25)
+    agree(notes, QUERIES[2], method="two-stage", rerank_depth=25)
     agree(notes, text_of(11), exact_match_bonus=3.0)
 
 
@@ -176,31 +176,36 @@ def test_adaptive_k_is_chosen_alike(photos: Pair, tmp_path: Path) -> None:
     assert chosen
 
 
-@pytest.mark.parametrize("leg", ["aligned", "translated"])
-def test_legs_across(photos: Pair, leg: str) -> None:
+@pytest.mark.parametrize("field", ["aligned", "translated"])
+def test_fields_across(photos: Pair, field: str) -> None:
     for asked in ("a dog", "green", "red dogs and blue"):
-        agree(photos, asked, leg=leg, k=20)
+        agree(photos, asked, field=field, k=20)
         agree(photos, asked)
 
 
 def test_pictures_and_both_at_once(photos: Pair, tmp_path: Path) -> None:
     asked = picture(tmp_path / "q.png", (250, 20, 20), (0, 0, 250))
-    for leg in ("visual", "dense"):
-        agree(photos, image=asked, leg=leg, k=30)
+    for field in ("visual", "dense"):
+        agree(photos, image=asked, field=field, k=30)
     agree(photos, "a dog", image=asked)
-    agree(photos, image=asked, method="two-stage", K=30)
+    agree(photos, image=asked, method="two-stage", rerank_depth=30)
 
 
 def test_pictures_find_texts(address: str, tmp_path: Path) -> None:
     text, image = ToyText("methods"), ToyImage("methods")
     align = str(toy_alignment(tmp_path / "align", toy_vocabulary(tmp_path / "sae")))
     across: dict[str, Any] = {"model": align, "text": text, "image": image}
-    legs = {"aligned": Leg.aligned("text", **across), "translated": Leg.translated("text", **across, scoring=FLAT)}
+    fields = {
+        "aligned": Field.aligned("text", **across),
+        "translated": Field.translated("text", **across, scoring=FLAT),
+    }
     documents = [{"id": "a", "text": "a red dog"}, {"id": "b", "text": "a green cat"}, {"id": "c", "text": "blue"}]
     (tmp_path / "both").mkdir()
-    for pair in both(tmp_path / "both", address, legs, [*documents, *({"id": str(i), "text": "x"} for i in range(4))]):
+    for pair in both(
+        tmp_path / "both", address, fields, [*documents, *({"id": str(i), "text": "x"} for i in range(4))]
+    ):
         asked = picture(tmp_path / "asked.png", (255, 0, 0))
-        for how in ({"leg": "aligned"}, {"leg": "translated"}, {}):
+        for how in ({"field": "aligned"}, {"field": "translated"}, {}):
             agree(pair, image=asked, k=2, **how)
 
 
@@ -210,9 +215,9 @@ def test_what_a_cluster_cannot_do_says_so(notes: Pair) -> None:
         with pytest.raises(InvalidInput, match="the formula is part of the index; use hybrid"):
             big.search("red", method=method)
     with pytest.raises(InvalidInput, match="scoring= is for collections in a folder"):
-        big.search("red", leg="words", scoring=BM25())
+        big.search("red", field="words", scoring=BM25())
     with pytest.raises(InvalidInput, match="ann='hnsw' is for collections in a folder"):
-        big.search("red", leg="dense", ann="hnsw")
+        big.search("red", field="dense", ann="hnsw")
     with pytest.raises(InvalidInput, match="files of an index belong to the cluster"):
         big.check()
     assert big.user == {}
@@ -222,9 +227,9 @@ def test_vectors_are_scanned_up_to_a_limit(notes: Pair, cluster: Any) -> None:
     address = f"opensearch://{cluster.hosts}/methods-notes"
     with opensearch.open(address, scan_documents=N - 1) as few:
         with pytest.raises(LimitExceeded, match=r"would compare 150 vectors one by one, the limit is 149.*two-stage"):
-            few.search("red", leg="dense")
+            few.search("red", field="dense")
         assert few.search("red", method="two-stage")
-        assert few.search("red", leg="dense", where={"n": {"<": 100}})
+        assert few.search("red", field="dense", where={"n": {"<": 100}})
     with pytest.raises(InvalidInput, match="scan_documents must be"):
         opensearch.open(address, scan_documents=-1)
 
@@ -239,10 +244,10 @@ def test_vectors_that_are_hard_to_tell_apart(address: str, tmp_path: Path) -> No
     documents: list[Any] = [{"id": f"v{i}", "vector": {"v": row.tolist()}} for i, row in enumerate(rows)]
     documents += [{"id": "zero", "vector": {"v": [0.0] * 8}}, {"id": "none", "text": "no vector"}]
     documents += [{"id": "far", "vector": {"v": (-base).tolist()}}]
-    for pair in both(tmp_path, address, {"dense": Leg.dense(vector="v"), "words": Leg.words()}, documents):
+    for pair in both(tmp_path, address, {"dense": Field.dense(vector="v"), "words": Field.words()}, documents):
         for k in (1, 10, 119, 200):
-            a, b = (c.search(base + 0.01, leg="dense", k=k) for c in pair)
+            a, b = (c.search(base + 0.01, field="dense", k=k) for c in pair)
             assert [(h.id, h.score) for h in a] == [(h.id, h.score) for h in b]
         assert len(b) == 122 and b[121].id == "far"
         with pytest.raises(InvalidInput, match="have 8 numbers, the query's has 3"):
-            pair[1].search(np.ones(3), leg="dense")
+            pair[1].search(np.ones(3), field="dense")

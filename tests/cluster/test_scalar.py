@@ -1,4 +1,4 @@
-"""The scalar leg in the cluster: whole numbers on both sides, so scores are equal, not close."""
+"""The scalar field in the cluster: whole numbers on both sides, so scores are equal, not close."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.test_encode import text_of
 from tests.toys import ToyText
-from zipfian.collection import Collection, Leg
+from zipfian.collection import Collection, Field
 from zipfian.collection import model as model_module
 from zipfian.engines.opensearch import models
 from zipfian.errors import IndexCorrupt
@@ -25,11 +25,11 @@ def test_scores_of_surrogate_text_are_those_of_the_folder(tmp_path: Path, addres
     text = ToyText("scalar-cluster")
     texts = [text_of(i) for i in range(N)]
     ScalarVocabulary.fit([e.pooled for e in text.encode_documents(texts)], seed=1).save(tmp_path / "fitted")
-    legs = {"scalar": Leg.scalar(tmp_path / "fitted", encoder=text)}
+    fields = {"scalar": Field.scalar(tmp_path / "fitted", encoder=text)}
     documents = [{"id": f"d{i}", "text": t} for i, t in enumerate(texts)]
     with (
-        Collection.create(tmp_path / "own.zf", legs, encodings=False) as own,
-        Collection.create(address, legs, encodings=False) as big,
+        Collection.create(tmp_path / "own.zf", fields, encodings=False) as own,
+        Collection.create(address, fields, encodings=False) as big,
     ):
         for collection in (own, big):
             collection.add(documents)
@@ -51,9 +51,9 @@ def test_the_cluster_carries_the_transform(
     text = ToyText("scalar-cluster")
     texts = [text_of(i) for i in range(N)]
     ScalarVocabulary.fit([e.pooled for e in text.encode_documents(texts)], seed=2).save(tmp_path / "fitted")
-    legs = {"scalar": Leg.scalar(tmp_path / "fitted", encoder=text)}
+    fields = {"scalar": Field.scalar(tmp_path / "fitted", encoder=text)}
     name = f"{address.rpartition('/')[2]}{models.SUFFIX}"
-    with Collection.create(address, legs, encodings=False) as big:
+    with Collection.create(address, fields, encodings=False) as big:
         big.add({"id": f"d{i}", "text": t} for i, t in enumerate(texts))
         big.commit()
         before = [(h.id, h.score) for h in big.search("automobile")]
@@ -63,9 +63,9 @@ def test_the_cluster_carries_the_transform(
     with Collection.open(address, "w", encodings=False) as again:
         assert [(h.id, h.score) for h in again.search("automobile")] == before and before
         again.upsert([{"id": "d0", "text": texts[0]}])
-        assert again.legs == legs
+        assert again.fields == fields
     monkeypatch.setattr(model_module, "_SCALAR", {})
-    fingerprint = str(legs["scalar"].model.fingerprint) if legs["scalar"].model else ""
+    fingerprint = str(fields["scalar"].model.fingerprint) if fields["scalar"].model else ""
     part = f"{cluster.urls[0]}/{name}/_doc/{fingerprint.replace(':', '%3A')}%2F1"
     urllib.request.urlopen(urllib.request.Request(part, method="DELETE"), timeout=30).close()
     with Collection.open(address) as broken, pytest.raises(IndexCorrupt, match=r"is missing \(document"):
@@ -83,6 +83,6 @@ def test_an_index_whose_transform_cannot_be_kept_is_not_made(
 
     monkeypatch.setattr(models, "keep", refuse)
     with pytest.raises(OSError, match="no room"):
-        Collection.create(address, {"scalar": Leg.scalar(tmp_path / "fitted", encoder=text)})
+        Collection.create(address, {"scalar": Field.scalar(tmp_path / "fitted", encoder=text)})
     with pytest.raises(urllib.error.HTTPError):
         cluster.get(f"/{address.rpartition('/')[2]}")

@@ -14,7 +14,7 @@ from zipfian.collection import Collection
 from zipfian.encode.registry import register
 
 N = 40
-LEGS = "words,latent,dense-text"
+FIELDS = "words,latent,dense-text"
 
 
 def test_shards_give_the_cluster_what_encoding_on_the_spot_gives(
@@ -24,12 +24,12 @@ def test_shards_give_the_cluster_what_encoding_on_the_spot_gives(
     source.write_text("".join(json.dumps({"id": f"d{i}", "text": text_of(i)}) + "\n" for i in range(N)))
     shards = [tmp_path / f"shard-{i}" for i in (1, 2)]
     makers = [
-        start(tmp_path, f"m{i}", "encode", source, "--shard", f"{i}/2", "--legs", LEGS, "--out", shard)
+        start(tmp_path, f"m{i}", "encode", source, "--shard", f"{i}/2", "--fields", FIELDS, "--out", shard)
         for i, shard in enumerate(shards, 1)
     ]
     for maker in makers:
         finished(maker)
-    index = "index", source, "--legs", LEGS, "--json", "--into"
+    index = "index", source, "--fields", FIELDS, "--json", "--into"
     out, _ = finished(start(tmp_path, "merging", *index, address, "--encoded", *shards))
     assert json.loads(out) | {"added": N, "total": N, "encoded_here": 0} == json.loads(out)
     assert encoded_on(tmp_path, "merging") == []
@@ -44,8 +44,8 @@ def test_shards_give_the_cluster_what_encoding_on_the_spot_gives(
         sae = tmp_path / "sae"
         with Collection.open(address, trust=sae) as merged, Collection.open(plain, trust=sae) as direct:
             assert list(merged.ids()) == list(direct.ids())
-            for asked, leg in itertools.product(("puppy river", "a car in the light"), ("words", "latent", None)):
-                left, right = ([(h.id, h.score) for h in c.search(asked, k=N, leg=leg)] for c in (merged, direct))
+            for asked, field in itertools.product(("puppy river", "a car in the light"), ("words", "latent", None)):
+                left, right = ([(h.id, h.score) for h in c.search(asked, k=N, field=field)] for c in (merged, direct))
                 assert left == right and len(left) > 5
             for doc_id in direct.ids():
                 a, b = (c.vector(doc_id, "dense-text") for c in (merged, direct))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import zipfian as zf
-from tests.collection.samples import DOCUMENTS, LEGS
+from tests.collection.samples import DOCUMENTS, FIELDS
 from tests.equality.places import quick_folder
 
 
@@ -24,7 +24,7 @@ def quick_path() -> Iterator[Path]:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """The sample documents, committed as generation 2."""
-    with zf.Collection.create(tmp_path / "notes.zf", LEGS) as c:
+    with zf.Collection.create(tmp_path / "notes.zf", FIELDS) as c:
         assert c.add(DOCUMENTS) == 5
         assert len(c) == 0  # not before the commit
         assert c.commit(user={"why": "first"}) == 2

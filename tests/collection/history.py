@@ -9,9 +9,9 @@ from typing import Any
 import zipfian as zf
 from tests.equality.compare import fresh, ranking
 from tests.equality.places import quick_folder
-from zipfian.collection import Leg
+from zipfian.collection import Field
 
-LEGS = {"words": Leg.words(), "latent": Leg.terms(40, scoring=zf.BM25(k1=8, b=0.7, phi="sqrt"))}
+FIELDS = {"words": Field.words(), "latent": Field.terms(40, scoring=zf.BM25(k1=8, b=0.7, phi="sqrt"))}
 WORDS = (
     "plant light food water cell energy leaf root sun air soil seed stem growth sugar green day night rain tree".split()
 )
@@ -63,7 +63,7 @@ class History:
         """What a collection built at once answers, in one thread."""
         if n not in self._answers:
             folder = quick_folder()
-            with fresh(folder / "c", LEGS, self.contents[n].values()) as c:
+            with fresh(folder / "c", FIELDS, self.contents[n].values()) as c:
                 self._answers[n] = answers(c)
             shutil.rmtree(folder)
         return self._answers[n]

@@ -17,14 +17,14 @@ import pytest
 import zipfian as zf
 from tests.collection.parts import folder
 from zipfian import limits
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded, ZipfianError
 from zipfian.index import lengths
 from zipfian.index.commit import Writer
 from zipfian.index.directory import FSDirectory
 from zipfian.vocabulary import Pruning
 
-LEGS = {"words": Leg.words(), "latent": Leg.terms(100), "counts": Leg.terms(10, tf="count")}
+FIELDS = {"words": Field.words(), "latent": Field.terms(100), "counts": Field.terms(10, tf="count")}
 GOOD = {"id": "good", "text": "plants make food", "terms": {"latent": {3: 1.0}}, "metadata": {"n": 1, "tags": ["x"]}}
 MANY = {"id": "x", "terms": {"latent": (np.arange(101), np.ones(101))}}
 
@@ -32,15 +32,15 @@ MANY = {"id": "x", "terms": {"latent": (np.arange(101), np.ones(101))}}
 @pytest.fixture
 def c(quick_path: Path) -> Iterator[zf.Collection]:
     """A collection with one committed document; afterwards it must hold exactly that and work as before."""
-    with zf.Collection.create(quick_path / "c", LEGS) as collection:
+    with zf.Collection.create(quick_path / "c", FIELDS) as collection:
         collection.add([{**GOOD, "vector": [1.0, 2.0]}])
         collection.commit()
         yield collection
         collection.commit()
         assert list(collection.ids()) == ["good"]
-        assert collection.fields == {"n": "integer", "tags": "list[string]"}
+        assert collection.columns == {"n": "integer", "tags": "list[string]"}
         assert [h.id for h in collection.search("plant")] == ["good"]
-        assert [h.id for h in collection.search({3: 1.0}, leg="latent")] == ["good"]
+        assert [h.id for h in collection.search({3: 1.0}, field="latent")] == ["good"]
         # types that only refused documents had are free
         collection.add([{"id": "after", "metadata": {"new": "text"}, "vector": {"default": [0, 0], "other": [1]}}])
         assert collection.commit() > 2
@@ -70,31 +70,43 @@ BAD_DOCUMENTS: list[tuple[Any, type[ZipfianError], str]] = [
     ({"id": "x", "text": "a\udfff"}, InvalidInput, "document 'x': the text is not valid Unicode (character 1)"),
     ({"id": "x", "text": "a" * (limits.MAX_TEXT_CHARS + 1)}, LimitExceeded, "document 'x': a text of 16,777,217"),
     ({"id": "x", "metadata": [1]}, InvalidInput, "document 'x': metadata must be a mapping, not list"),
-    ({"id": "x", "metadata": {"n": "text"}}, InvalidInput, "document 'x': metadata field 'n' holds values of type int"),
-    ({"id": "x", "metadata": {"n": True}}, InvalidInput, "document 'x': metadata field 'n'"),
-    ({"id": "x", "metadata": {"tags": "y"}}, InvalidInput, "document 'x': metadata field 'tags'"),
+    (
+        {"id": "x", "metadata": {"n": "text"}},
+        InvalidInput,
+        "document 'x': metadata column 'n' holds values of type int",
+    ),
+    ({"id": "x", "metadata": {"n": True}}, InvalidInput, "document 'x': metadata column 'n'"),
+    ({"id": "x", "metadata": {"tags": "y"}}, InvalidInput, "document 'x': metadata column 'tags'"),
     (
         {"id": "x", "metadata": {"new": {"deep": 1}}},
         InvalidInput,
-        "document 'x': metadata field 'new': a value of type",
+        "document 'x': metadata column 'new': a value of type",
     ),
     (
         {"id": "x", "metadata": {"new": math.nan}},
         InvalidInput,
-        "document 'x': metadata field 'new': nan is not a finite",
+        "document 'x': metadata column 'new': nan is not a finite",
     ),
     ({"id": "x", "metadata": {"new": 2**63}}, InvalidInput, "does not fit 64 bits"),
     ({"id": "x", "metadata": {"new": [1, "a"]}}, InvalidInput, "must hold values of one type"),
-    ({"id": "x", "metadata": {"": 1}}, InvalidInput, "a metadata field needs a name"),
-    ({"id": "x", "metadata": {5: 1}}, InvalidInput, "a metadata field needs a name, got 5"),
+    ({"id": "x", "metadata": {"": 1}}, InvalidInput, "a metadata column needs a name"),
+    ({"id": "x", "metadata": {5: 1}}, InvalidInput, "a metadata column needs a name, got 5"),
     ({"id": "x", "metadata": {"and": 1}}, InvalidInput, "this name is reserved"),
     ({"id": "x", "metadata": {"new": "a" * 2**20}}, LimitExceeded, "document 'x': a document's metadata has"),
-    ({"id": "x", "metadata": {f"new{i}": 1 for i in range(1_001)}}, LimitExceeded, "at most 1000 metadata fields"),
+    ({"id": "x", "metadata": {f"new{i}": 1 for i in range(1_001)}}, LimitExceeded, "at most 1000 metadata columns"),
     ({"id": "x", "terms": [1]}, InvalidInput, "document 'x': terms must be a mapping, not list"),
-    ({"id": "x", "terms": {"visual": {1: 1}}}, InvalidInput, "document 'x': there is no leg 'visual'"),
-    ({"id": "x", "terms": {"words": {1: 1}}}, InvalidInput, "document 'x': leg 'words' takes its terms from the text"),
-    ({"id": "x", "terms": {"latent": None}}, InvalidInput, "document 'x': leg 'latent': terms must be Terms"),
-    ({"id": "x", "terms": {"latent": {1: math.nan}}}, InvalidInput, "leg 'latent': weights must be finite and not neg"),
+    ({"id": "x", "terms": {"visual": {1: 1}}}, InvalidInput, "document 'x': there is no field 'visual'"),
+    (
+        {"id": "x", "terms": {"words": {1: 1}}},
+        InvalidInput,
+        "document 'x': field 'words' takes its terms from the text",
+    ),
+    ({"id": "x", "terms": {"latent": None}}, InvalidInput, "document 'x': field 'latent': terms must be Terms"),
+    (
+        {"id": "x", "terms": {"latent": {1: math.nan}}},
+        InvalidInput,
+        "field 'latent': weights must be finite and not neg",
+    ),
     ({"id": "x", "terms": {"latent": {1: math.inf}}}, InvalidInput, "weights must be finite and not negative"),
     (
         {"id": "x", "terms": {"latent": {1: -0.5}}},
@@ -120,7 +132,7 @@ BAD_DOCUMENTS: list[tuple[Any, type[ZipfianError], str]] = [
     ({"id": "x", "terms": {"latent": ([[1], 2], [1, 1])}}, InvalidInput, "plain sequences of numbers"),
     ({"id": "x", "terms": {"latent": (1, 1)}}, InvalidInput, "do not go with"),
     (MANY, InvalidInput, "term ids must lie in 0 .. 99; found 0 .. 100"),
-    ({"id": "x", "terms": {"counts": {1: 1.5}}}, InvalidInput, "leg 'counts': this leg stores counts"),
+    ({"id": "x", "terms": {"counts": {1: 1.5}}}, InvalidInput, "field 'counts': this field stores counts"),
     ({"id": "x", "vector": "abc"}, InvalidInput, "document 'x': vector 'default' must be a sequence of numbers"),
     ({"id": "x", "vector": [1.0, math.nan]}, InvalidInput, "vector 'default' holds a number that is not finite"),
     ({"id": "x", "vector": [1.0, 1e39]}, InvalidInput, "vector 'default' holds a number that is not finite"),
@@ -134,7 +146,7 @@ BAD_DOCUMENTS: list[tuple[Any, type[ZipfianError], str]] = [
     (
         {"id": "x", "metadata": {"new": 1}, "vector": {"other": [1.0, 2.0]}, "terms": {"latent": {1: -1.0}}},
         InvalidInput,
-        "document 'x': leg 'latent': weights must be finite",
+        "document 'x': field 'latent': weights must be finite",
     ),
     ({**GOOD, "metadata": {"new": 1}, "vector": {"other": [1.0, 2.0]}}, InvalidInput, "'good' is in the collection"),
 ]
@@ -189,7 +201,7 @@ def test_types_of_a_refused_or_skipped_document_do_not_stay(c: zf.Collection) ->
 def test_a_word_that_phi_cannot_hold_is_refused_at_once(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_DOCUMENT_TERMS", 500)
     monkeypatch.setattr(lengths, "MAX_PHI_WEIGHT", 200.0)
-    with zf.Collection.create(quick_path / "c", {"words": Leg.words(scoring=zf.BM25(phi=0.9))}) as c:
+    with zf.Collection.create(quick_path / "c", {"words": Field.words(scoring=zf.BM25(phi=0.9))}) as c:
         raw = {"id": "x", "text": "very " * 400}
         refused(lambda: c.add([raw]), LimitExceeded, "document 'x': phi='power:0.9' turns a weight into")
         c.add([{"id": "y", "text": "very " * 300}])
@@ -234,27 +246,27 @@ def test_a_text_with_too_many_different_words_is_refused_at_once(
         (lambda c: c.search("unheardof", k=0), InvalidInput, "k must be at least 1, not 0"),
         (lambda c: c.search(""), InvalidInput, "the query is empty"),
         (lambda c: c.search(" \n"), InvalidInput, "the query is empty"),
-        (lambda c: c.search({}, leg="latent"), InvalidInput, "the query has no terms"),
-        (lambda c: c.search(([], []), leg="latent"), InvalidInput, "the query has no terms"),
+        (lambda c: c.search({}, field="latent"), InvalidInput, "the query has no terms"),
+        (lambda c: c.search(([], []), field="latent"), InvalidInput, "the query has no terms"),
         (lambda c: c.search(None), InvalidInput, "nothing to look for: give a text, a picture"),
         (lambda c: c.search(b"plant"), InvalidInput, "a query is a text, Terms, .* not bytes"),
         (lambda c: c.search(7), InvalidInput, "a query is a text, Terms, .* not int"),
-        (lambda c: c.search([1, 2, 3], leg="latent"), InvalidInput, "terms must be Terms, "),
+        (lambda c: c.search([1, 2, 3], field="latent"), InvalidInput, "terms must be Terms, "),
         (lambda c: c.search("a " * 10**6), LimitExceeded, "a query of 2,000,000 characters"),
         (lambda c: c.search(" ".join(map(hex, range(5_000)))), LimitExceeded, "a query of 5,000 terms"),
-        (lambda c: c.search({100: 1.0}, leg="latent"), InvalidInput, r"term ids must lie in 0 .. 99"),
-        (lambda c: c.search({1: -1.0}, leg="latent"), InvalidInput, "weights must be finite and not negative"),
-        (lambda c: c.search({1: math.nan}, leg="latent"), InvalidInput, "weights must be finite"),
-        (lambda c: c.search({1: 1e7}, leg="latent"), LimitExceeded, "over the limit"),
-        (lambda c: c.search(([2, 1], [1, 1]), leg="latent"), InvalidInput, "must ascend without duplicates"),
-        (lambda c: c.search("plant", where={"year": 1}), InvalidInput, "unknown metadata field 'year'"),
-        (lambda c: c.search("plant", where={"n": "text"}), InvalidInput, "field 'n' is of type integer"),
+        (lambda c: c.search({100: 1.0}, field="latent"), InvalidInput, r"term ids must lie in 0 .. 99"),
+        (lambda c: c.search({1: -1.0}, field="latent"), InvalidInput, "weights must be finite and not negative"),
+        (lambda c: c.search({1: math.nan}, field="latent"), InvalidInput, "weights must be finite"),
+        (lambda c: c.search({1: 1e7}, field="latent"), LimitExceeded, "over the limit"),
+        (lambda c: c.search(([2, 1], [1, 1]), field="latent"), InvalidInput, "must ascend without duplicates"),
+        (lambda c: c.search("plant", where={"year": 1}), InvalidInput, "unknown metadata column 'year'"),
+        (lambda c: c.search("plant", where={"n": "text"}), InvalidInput, "column 'n' is of type integer"),
         (lambda c: c.search("plant", where={"n": {"~": 1}}), InvalidInput, "unknown operator '~'"),
         (lambda c: c.search("plant", where=[1]), InvalidInput, "a filter is a mapping"),
-        (lambda c: c.search("unheardof", where={"year": 1}), InvalidInput, "unknown metadata field 'year'"),
+        (lambda c: c.search("unheardof", where={"year": 1}), InvalidInput, "unknown metadata column 'year'"),
         (lambda c: c.search("plant", scoring="bm25"), InvalidInput, r"scoring must be BM25\(...\)"),
-        (lambda c: c.search("plant", leg="nothing"), InvalidInput, "there is no leg 'nothing'"),
-        (lambda c: c.search("plant", leg=3), InvalidInput, "there is no leg 3"),
+        (lambda c: c.search("plant", field="nothing"), InvalidInput, "there is no field 'nothing'"),
+        (lambda c: c.search("plant", field=3), InvalidInput, "there is no field 3"),
         (lambda c: c.score("words", "plant", "good"), InvalidInput, "put a single id into a list"),
         (lambda c: c.score("words", "plant", [3]), InvalidInput, "a document id must be a string"),
         (lambda c: c.score("words", "", ["good"]), InvalidInput, "the query is empty"),
@@ -273,34 +285,34 @@ def test_bad_calls(c: zf.Collection, call: Callable[[zf.Collection], Any], kind:
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda p: zf.Collection.create(p, "words"), "legs must be a list or a mapping, not the string 'words'"),
-        (lambda p: zf.Collection.create(p, []), "needs at least one leg"),
-        (lambda p: zf.Collection.create(p, ["codes"]), "leg 'codes' needs settings"),
-        (lambda p: zf.Collection.create(p, {"words": None}), "leg 'words' is made with Leg.words"),
-        (lambda p: zf.Collection.create(p, {"Words": Leg.words()}), "a leg name starts with a lower-case letter"),
-        (lambda p: zf.Collection.create(p, {"a/b": Leg.words()}), "a leg name starts with a lower-case letter"),
-        (lambda p: zf.Collection.create(p, {"a" * 200: Leg.words()}), "a leg name starts with a lower-case letter"),
-        (lambda p: zf.Collection.create(p, {f"l{i}": Leg.words() for i in range(33)}), "at most 32 legs"),
+        (lambda p: zf.Collection.create(p, "words"), "fields must be a list or a mapping, not the string 'words'"),
+        (lambda p: zf.Collection.create(p, []), "needs at least one field"),
+        (lambda p: zf.Collection.create(p, ["codes"]), "field 'codes' needs settings"),
+        (lambda p: zf.Collection.create(p, {"words": None}), "field 'words' is made with Field.words"),
+        (lambda p: zf.Collection.create(p, {"Words": Field.words()}), "a field name starts with a lower-case letter"),
+        (lambda p: zf.Collection.create(p, {"a/b": Field.words()}), "a field name starts with a lower-case letter"),
+        (lambda p: zf.Collection.create(p, {"a" * 200: Field.words()}), "a field name starts with a lower-case letter"),
+        (lambda p: zf.Collection.create(p, {f"l{i}": Field.words() for i in range(33)}), "at most 32 fields"),
         (lambda p: zf.Collection.create(p, memory_bytes=-1), "memory_bytes must be a whole number of bytes, not -1"),
         (lambda p: zf.Collection.create(p, cache_bytes="1G"), "cache_bytes must be a whole number of bytes, not '1G'"),
         (lambda p: zf.Collection.create(None), "the path of a collection must be a string or a Path, not None"),
         (lambda p: zf.Collection.create(""), "the path of a collection must be a string or a Path, not ''"),
         (lambda p: zf.Collection.open(5), "the path of a collection must be a string or a Path, not 5"),
         (lambda p: zf.Collection.open(p, "x"), "mode must be 'r' or 'w', not 'x'"),
-        (lambda p: zf.Collection.open(p, scoring=zf.BM25()), "scoring must name the legs"),
-        (lambda p: Leg.terms(0), "n_terms must be a whole number from 1"),
-        (lambda p: Leg.terms("many"), "n_terms must be a whole number from 1"),
-        (lambda p: Leg.terms(2**31), "n_terms must be a whole number from 1"),
-        (lambda p: Leg.terms(5, tf="int8"), "tf must be 'fixed', 'float32' or 'count', not 'int8'"),
-        (lambda p: Leg.terms(5, scale=0.0), "scale must be a number from 1e-18 to 1e.18, not 0.0"),
-        (lambda p: Leg.terms(5, scale=math.nan), "scale must be a number from 1e-18 to 1e.18, not nan"),
-        (lambda p: Leg.terms(5, scale="100"), "scale must be a number from 1e-18"),
-        (lambda p: Leg.terms(5, scoring="bm25"), r"scoring must be BM25\(...\)"),
-        (lambda p: Leg.words(pruning={"top_k": 3}), r"pruning must be Pruning\(...\)"),
-        (lambda p: Leg.words(colour="red"), "unknown word setting: .*colour"),
-        (lambda p: Leg.words(language="klingon"), "klingon"),
-        (lambda p: Leg("words"), r"make a leg with Leg.words\(...\)"),
-        (lambda p: Leg("terms", word_settings=Leg.words().word_settings), r"make a leg with Leg.words\(...\)"),
+        (lambda p: zf.Collection.open(p, scoring=zf.BM25()), "scoring must name the fields"),
+        (lambda p: Field.terms(0), "n_terms must be a whole number from 1"),
+        (lambda p: Field.terms("many"), "n_terms must be a whole number from 1"),
+        (lambda p: Field.terms(2**31), "n_terms must be a whole number from 1"),
+        (lambda p: Field.terms(5, tf="int8"), "tf must be 'fixed', 'float32' or 'count', not 'int8'"),
+        (lambda p: Field.terms(5, scale=0.0), "scale must be a number from 1e-18 to 1e.18, not 0.0"),
+        (lambda p: Field.terms(5, scale=math.nan), "scale must be a number from 1e-18 to 1e.18, not nan"),
+        (lambda p: Field.terms(5, scale="100"), "scale must be a number from 1e-18"),
+        (lambda p: Field.terms(5, scoring="bm25"), r"scoring must be BM25\(...\)"),
+        (lambda p: Field.words(pruning={"top_k": 3}), r"pruning must be Pruning\(...\)"),
+        (lambda p: Field.words(colour="red"), "unknown word setting: .*colour"),
+        (lambda p: Field.words(language="klingon"), "klingon"),
+        (lambda p: Field("words"), r"make a field with Field.words\(...\)"),
+        (lambda p: Field("terms", word_settings=Field.words().word_settings), r"make a field with Field.words\(...\)"),
         (lambda p: Pruning(top_k=0), "top_k must be between 1"),
         (lambda p: zf.BM25(k1=-1), "k1 must be a number"),
         (lambda p: zf.BM25(b=2), "b must"),
@@ -318,7 +330,7 @@ def test_bad_settings(tmp_path: Path, call: Callable[[Path], Any], problem: str)
 
 def test_scoring_of_an_open_collection(c: zf.Collection) -> None:
     path = folder(c)._directory.path
-    refused(lambda: zf.Collection.open(path, scoring={"visual": zf.BM25()}), InvalidInput, "there is no leg 'visual'")
+    refused(lambda: zf.Collection.open(path, scoring={"visual": zf.BM25()}), InvalidInput, "there is no field 'visual'")
     refused(lambda: zf.Collection.open(path, scoring={"words": "bm25"}), InvalidInput, "scoring must be BM25")
 
 
@@ -338,13 +350,13 @@ def test_collections_of_another_version(tmp_path: Path) -> None:
     rewrite_settings(path, lambda s: s.update(version=2))
     with pytest.raises(FormatTooNew, match=r"/c: settings: written by a newer zipfian \(version 2\); upgrade"):
         zf.Collection.open(path)
-    rewrite_settings(path, lambda s: (s.update(version=1), s["legs"][0].update(kind="hologram")))
-    with pytest.raises(FormatTooNew, match="leg 'words' is of kind 'hologram'"):
+    rewrite_settings(path, lambda s: (s.update(version=1), s["fields"][0].update(kind="hologram")))
+    with pytest.raises(FormatTooNew, match="field 'words' is of kind 'hologram'"):
         zf.Collection.open(path, "w")
-    rewrite_settings(path, lambda s: s["legs"][0].update(kind="words", fingerprint="words-1:english:snowball-0:ff"))
+    rewrite_settings(path, lambda s: s["fields"][0].update(kind="words", fingerprint="words-1:english:snowball-0:ff"))
     with pytest.raises(FingerprintMismatch, match="built with the analyser words-1:english:snowball-0:ff"):
         zf.Collection.open(path)
-    rewrite_settings(path, lambda s: s.pop("legs"))
+    rewrite_settings(path, lambda s: s.pop("fields"))
     with pytest.raises(ZipfianError, match="collection settings cannot be read"):
         zf.Collection.open(path)
     with pytest.raises(ZipfianError):
@@ -359,7 +371,7 @@ def test_odd_but_right(tmp_path: Path) -> None:
         {"id": i, "text": f"number {n}", "metadata": {"when": datetime(1, 1, 1, tzinfo=UTC), "none": None, "x y": [n]}}
         for n, i in enumerate(ids)
     ]
-    with zf.Collection.create(tmp_path / "c", {"words": Leg.words(), "t": Leg.terms(2**31 - 2, tf="float32")}) as c:
+    with zf.Collection.create(tmp_path / "c", {"words": Field.words(), "t": Field.terms(2**31 - 2, tf="float32")}) as c:
         c.add(documents)
         c.upsert([{"id": "big", "terms": {"t": {0: 1e-44, 2**31 - 3: 1e6}}, "metadata": {"when": datetime.max}}])
         c.commit()

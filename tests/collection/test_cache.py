@@ -36,17 +36,17 @@ def test_any_cache_gives_the_same_answers(path: Path, cache_bytes: int) -> None:
                 assert found.explain(found[-1]) == wanted.explain(wanted[-1])
             ids = [h.id for h in wanted]
             assert tight.score("words", query, ids).tolist() == [h.score for h in wanted]
-            assert tight.stats()["legs"]["words"]["cached_bytes"] <= cache_bytes
-        cache = folder(tight)._view.searcher("words")._cache
+            assert tight.stats()["fields"]["words"]["cached_bytes"] <= cache_bytes
+        cache = folder(tight)._searcher.field_searcher("words")._cache
         assert cache is not None
         if cache_bytes in (3_000, 30_000):
             assert cache.resets > 0
         if cache_bytes <= 1:
             assert cache.nbytes == 0
-        assert whole.stats()["legs"]["words"]["cached_bytes"] > 0
+        assert whole.stats()["fields"]["words"]["cached_bytes"] > 0
 
 
 def test_nothing_is_decoded_before_the_first_search(path: Path) -> None:
     with zf.Collection.open(path) as c:
-        assert c.stats()["legs"]["words"]["cached_bytes"] == 0
-        assert folder(c)._view.searcher("words")._cache is None
+        assert c.stats()["fields"]["words"]["cached_bytes"] == 0
+        assert folder(c)._searcher.field_searcher("words")._cache is None

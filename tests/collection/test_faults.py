@@ -14,14 +14,14 @@ import pytest
 import zipfian as zf
 from tests.equality.compare import assert_same, fresh, ranking
 from tests.index.doubles import FaultyDirectory, fail_from, fail_once
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.collection.folder import FolderCollection
 from zipfian.errors import InvalidInput
 from zipfian.index.commit import Writer
 from zipfian.index.directory import ByteArray, FSDirectory
 
-LEGS = {"words": Leg.words(), "latent": Leg.terms(20)}
-LATE = Leg.terms(20, tf="float32")
+FIELDS = {"words": Field.words(), "latent": Field.terms(20)}
+LATE = Field.terms(20, tf="float32")
 NO_FAULT = fail_once(0)
 QUERIES: dict[str, list[Any]] = {
     "words": ["number three", "seven new words"],
@@ -61,7 +61,9 @@ STEPS: list[Step] = [
     lambda c: c.delete(["d0", "d1", "d2", "d15"]),
     lambda c: c.merge(2),
     lambda c: (
-        c.add_leg("late", LATE, {f"d{n}": late(n) for n in (4, 14, 20)}) if "late" not in c._store.settings.legs else 0
+        c.add_field("late", LATE, {f"d{n}": late(n) for n in (4, 14, 20)})
+        if "late" not in c._store.settings.fields
+        else 0
     ),
     lambda c: c.delete(["d5"]),
     lambda c: c.commit(user={"step": "last"}),
@@ -84,7 +86,7 @@ def expected() -> list[dict[str, Any]]:
 def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where every attempt starts: four segments and a few deleted documents."""
     path = tmp_path_factory.mktemp("start") / "c"
-    with zf.Collection.create(path, LEGS) as c:
+    with zf.Collection.create(path, FIELDS) as c:
         for first in range(0, 12, 3):
             c.add([raw(n) for n in range(first, first + 3)])
             c.commit()
@@ -104,7 +106,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> zf.Collection:
         order[moved] = order.pop(moved)
     first = ["d6", "d7", "d8", "d9", "d10", "d4", "d11"]
     ids = first + [i for i in order if i not in {*first, "d3", "d14"}] + ["d3", "d14"]
-    return fresh(tmp_path_factory.mktemp("wanted") / "c", {**LEGS, "late": LATE}, [order[i] for i in ids])
+    return fresh(tmp_path_factory.mktemp("wanted") / "c", {**FIELDS, "late": LATE}, [order[i] for i in ids])
 
 
 def open_faulty(path: Path) -> tuple[Folder, FolderCollection]:
@@ -140,9 +142,9 @@ def finish(path: Path, wanted: zf.Collection, thorough: bool) -> None:
     with zf.Collection.open(path) as c:
         assert c.user == {"step": "last"}
         assert list(c.ids()) == list(wanted.ids())
-        for leg, asked in QUERIES.items():
+        for field, asked in QUERIES.items():
             for query in asked:
-                assert ranking(c.search(query, 50, leg=leg)) == ranking(wanted.search(query, 50, leg=leg))
+                assert ranking(c.search(query, 50, field=field)) == ranking(wanted.search(query, 50, field=field))
         if thorough:
             assert_same(c, wanted, QUERIES, formulas=(None,))
             report = c.check()
@@ -230,7 +232,7 @@ def test_a_failed_commit_can_be_rolled_back(start: Path, tmp_path: Path) -> None
     c.add([raw(50)])
     c.commit()
     assert list(c.ids()) == [*now, "d50"]
-    assert set(c.legs) == {"words", "latent", "late"}
+    assert set(c.fields) == {"words", "latent", "late"}
     assert c.check().ok
     assert c.check().orphans == []
     c.close()
@@ -257,7 +259,7 @@ def test_the_view_is_renewed_after_a_commit_that_could_not_be_opened(start: Path
     assert c.commit() == c.generation == generation + 1
     assert "x" in c
     assert "y" not in c
-    assert c.fields == {"n": "integer", "more": "number"}
+    assert c.columns == {"n": "integer", "more": "number"}
     c.add([{"id": "z", "metadata": {"more": 2.5}}])
     c.commit()
     assert [h.id for h in c.search("fresh", where={"more": 1.5})] == ["x"]

@@ -12,7 +12,7 @@ import pytest
 
 import zipfian as zf
 from tests.collection.parts import folder
-from zipfian.collection import Leg
+from zipfian.collection import Field
 
 DATES = [date(2020 + n % 5, 1 + n % 12, 1) for n in range(300)]
 Check = Callable[[dict[str, Any]], bool]
@@ -33,9 +33,9 @@ def document(n: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def c(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zf.Collection]:
-    """Several segments, deleted documents, and fields that some segments do not have."""
+    """Several segments, deleted documents, and columns that some segments do not have."""
     path = tmp_path_factory.mktemp("filters") / "c"
-    with zf.Collection.create(path, {"words": Leg.words(), "t": Leg.terms(5)}) as c:
+    with zf.Collection.create(path, {"words": Field.words(), "t": Field.terms(5)}) as c:
         for start in range(0, 300, 60):
             c.add([document(n) for n in range(start, start + 60)])
             c.commit()
@@ -76,7 +76,7 @@ def test_k_is_filled_from_what_is_allowed(c: zf.Collection, where: dict[str, Any
         assert [(h.id, h.score) for h in found] == wanted[:k]
         assert [h.rank for h in found] == list(range(1, len(found) + 1))
     ids = [h.id for h in everything[:40]]
-    scores = c.score(found.settings["leg"], query, ids, where)
+    scores = c.score(found.settings["field"], query, ids, where)
     excluded = np.array([not allowed(dict(c.get(i).metadata)) for i in ids])
     assert np.isnan(scores[excluded]).all()
     assert scores[~excluded].tolist() == [h.score for h, out in zip(everything, excluded, strict=False) if not out]
@@ -101,11 +101,11 @@ def test_integers_become_numbers_and_empty_lists_become_lists(tmp_path: Path) ->
     with zf.Collection.create(tmp_path / "c") as c:
         c.add([{"id": "a", "text": "x", "metadata": {"n": 2**60, "tags": []}}])
         c.commit()
-        assert c.fields == {"n": "integer", "tags": "list"}
+        assert c.columns == {"n": "integer", "tags": "list"}
         assert not c.search("x", where={"tags": "y"})
         c.add([{"id": "b", "text": "x", "metadata": {"n": 0.5, "tags": ["y"]}}])
         c.commit()
-        assert c.fields == {"n": "number", "tags": "list[string]"}
+        assert c.columns == {"n": "number", "tags": "list[string]"}
         c.merge()
         c.commit()
         assert [h.id for h in c.search("x", where={"n": 2**60})] == ["a"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import zipfian as zf
 from tests.equality.places import quick_folder
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.errors import ZipfianError
 
 text = st.text(max_size=8)
@@ -102,9 +102,13 @@ wheres = st.one_of(
 )
 def test_only_our_errors_and_no_poison(steps: list[tuple[str, list[Any]]], asked: list[tuple[Any, Any, Any]]) -> None:
     folder = quick_folder()
-    legs = {"words": Leg.words(), "latent": Leg.terms(10), "exact": Leg.terms(10, tf="float32", scoring=zf.Dot())}
+    fields = {
+        "words": Field.words(),
+        "latent": Field.terms(10),
+        "exact": Field.terms(10, tf="float32", scoring=zf.Dot()),
+    }
     try:
-        with zf.Collection.create(folder / "c", legs) as c:
+        with zf.Collection.create(folder / "c", fields) as c:
             for verb, batch in steps:
                 try:
                     if verb == "commit":
@@ -117,9 +121,9 @@ def test_only_our_errors_and_no_poison(steps: list[tuple[str, list[Any]]], asked
             c.add([{"id": "certain", "text": "plants need light", "terms": {"latent": {3: 1.0}}}], existing="replace")
             c.commit()
             for query, where, k in asked:
-                for leg in (None, "latent"):
+                for field in (None, "latent"):
                     try:
-                        found = c.search(query, k, where, leg=leg)
+                        found = c.search(query, k, where, field=field)
                         assert all(math.isfinite(hit.score) and hit.score > 0.0 for hit in found)
                         assert all(found.explain(hit).value == hit.score for hit in found)
                     except ZipfianError as e:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zipfian as zf
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.errors import IndexCorrupt, IndexExists, IndexLocked, IndexNotFound, InvalidInput, ReadOnly
 from zipfian.vocabulary import Pruning
 
@@ -27,10 +27,10 @@ class TestSnapshots:
     def test_refresh_without_a_newer_commit_keeps_what_was_decoded(self, path: Path) -> None:
         with zf.Collection.open(path) as reader:
             reader.search("light")
-            before = reader.stats()["legs"]["words"]["cached_bytes"]
+            before = reader.stats()["fields"]["words"]["cached_bytes"]
             assert before > 0
             assert reader.refresh() == 2
-            assert reader.stats()["legs"]["words"]["cached_bytes"] == before
+            assert reader.stats()["fields"]["words"]["cached_bytes"] == before
 
     def test_a_commit_without_changes_is_none(self, notes: zf.Collection) -> None:
         assert notes.commit() == 2
@@ -56,7 +56,7 @@ class TestSnapshots:
         with zf.Collection.open(path) as one, zf.Collection.open(str(path)) as two:
             for query in ("light plants", {1: 1.0, 4: 2.0}):
                 assert [(h.id, h.score) for h in one.search(query)] == [(h.id, h.score) for h in two.search(query)]
-            assert one.legs == two.legs
+            assert one.fields == two.fields
 
     def test_uncommitted_changes_are_forgotten(self, path: Path) -> None:
         with zf.Collection.open(path, "w") as c:
@@ -73,7 +73,7 @@ class TestModes:
         with zf.Collection.open(path) as reader:
             for write in (
                 lambda: reader.add([]), lambda: reader.upsert([]), lambda: reader.delete([]), reader.commit,
-                reader.rollback, reader.merge, lambda: reader.add_leg("x", Leg.words()),
+                reader.rollback, reader.merge, lambda: reader.add_field("x", Field.words()),
             ):  # fmt: skip
                 with pytest.raises(ReadOnly, match=r"open for reading: Collection\.open"):
                     write()
@@ -125,7 +125,7 @@ class TestModes:
         zf.Collection.create(empty).close()
 
     def test_a_damaged_file_is_named(self, path: Path) -> None:
-        file = next(path.glob("*.leg"))
+        file = next(path.glob("*.field"))
         data = bytearray(file.read_bytes())
         data[200] ^= 1
         file.write_bytes(data)
@@ -140,42 +140,42 @@ class TestModes:
 
 class TestSettings:
     def test_a_query_is_analysed_as_the_documents_were(self, tmp_path: Path) -> None:
-        leg = Leg.words(language="french", stop_words=("et",), fold_accents=False)
-        with zf.Collection.create(tmp_path / "c", {"words": leg}) as c:
+        field = Field.words(language="french", stop_words=("et",), fold_accents=False)
+        with zf.Collection.create(tmp_path / "c", {"words": field}) as c:
             c.add([{"id": "a", "text": "Les élèves et les châteaux"}])
             c.commit()
         with zf.Collection.open(tmp_path / "c") as c:
-            assert c.legs["words"] == leg
+            assert c.fields["words"] == field
             assert [h.id for h in c.search("élève")] == ["a"]
             assert [h.id for h in c.search("château")] == ["a"]
             assert not c.search("eleves chateaux")
 
-    def test_the_first_leg_of_its_kind_is_the_default_for_good(self, tmp_path: Path) -> None:
-        legs = {"words": Leg.words(), "latent": Leg.terms(3), "exact": Leg.words(stem=False)}
-        with zf.Collection.create(tmp_path / "c", legs) as c:
+    def test_the_first_field_of_its_kind_is_the_default_for_good(self, tmp_path: Path) -> None:
+        fields = {"words": Field.words(), "latent": Field.terms(3), "exact": Field.words(stem=False)}
+        with zf.Collection.create(tmp_path / "c", fields) as c:
             c.add([{"id": "a", "text": "plants"}])
             c.commit()
-            c.add_leg("also", Leg.words(stem=False))
+            c.add_field("also", Field.words(stem=False))
             c.commit()
-            assert c.search("plant").settings["leg"] == "words"
+            assert c.search("plant").settings["field"] == "words"
         with zf.Collection.open(tmp_path / "c") as c:
-            assert list(c.legs) == ["words", "latent", "exact", "also"]
-            assert c.search("plant").settings["leg"] == "words"
+            assert list(c.fields) == ["words", "latent", "exact", "also"]
+            assert c.search("plant").settings["field"] == "words"
 
     def test_pruning_is_recorded(self, tmp_path: Path) -> None:
         pruning = Pruning(min_weight=0.15, top_k=2, max_df_share=0.9, drop_top_share=0.01)
-        legs = {"t": Leg.terms(9, pruning=pruning, scoring=zf.BM25(k1=8, b=0.7, phi="sqrt"), scale=50.0)}
-        with zf.Collection.create(tmp_path / "c", legs) as c:
+        fields = {"t": Field.terms(9, pruning=pruning, scoring=zf.BM25(k1=8, b=0.7, phi="sqrt"), scale=50.0)}
+        with zf.Collection.create(tmp_path / "c", fields) as c:
             c.add([{"id": "a", "terms": {"t": {0: 0.1, 1: 0.5, 2: 0.6, 3: 0.7}}}, {"id": "b"}])
             c.commit()
         with zf.Collection.open(tmp_path / "c") as c:
-            assert c.legs == legs
-            assert c.stats()["legs"]["t"]["postings"] == 2
+            assert c.fields == fields
+            assert c.stats()["fields"]["t"]["postings"] == 2
             assert not c.search({0: 1.0})
             assert not c.search({1: 1.0})
             assert c.search({3: 1.0})
 
-    def test_default_legs(self, tmp_path: Path) -> None:
-        for n, legs in enumerate((None, ["words"], {"words": Leg.words()})):
-            with zf.Collection.create(tmp_path / str(n), legs) as c:
-                assert c.legs == {"words": Leg.words()}
+    def test_default_fields(self, tmp_path: Path) -> None:
+        for n, fields in enumerate((None, ["words"], {"words": Field.words()})):
+            with zf.Collection.create(tmp_path / str(n), fields) as c:
+                assert c.fields == {"words": Field.words()}

@@ -18,7 +18,7 @@ from PIL import Image
 import zipfian as zf
 from tests.toys import ToyText, toy_vocabulary
 from zipfian import limits
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.encode.images import decode
 from zipfian.encode.picture_files import Stamp
 from zipfian.errors import MissingExtra
@@ -27,7 +27,7 @@ from zipfian.errors import MissingExtra
 @pytest.fixture
 def two(tmp_path: Path) -> zf.Collection:
     """Words and vectors; one document has no vector, and a date among its metadata."""
-    c = zf.Collection.create(tmp_path / "two.zf", {"words": Leg.words(), "near": Leg.dense(vector="v")})
+    c = zf.Collection.create(tmp_path / "two.zf", {"words": Field.words(), "near": Field.dense(vector="v")})
     c.add(
         [
             {"id": "a", "text": "Plants make food.", "metadata": {"day": date(2024, 1, 31), "tags": ["x", "y"]}},
@@ -40,29 +40,29 @@ def two(tmp_path: Path) -> zf.Collection:
 
 class TestValues:
     def test_they_are_json_and_complete(self, two: zf.Collection) -> None:
-        found = two.search("plants food", leg="words", where={"day": {"<": date(2025, 1, 1)}})
+        found = two.search("plants food", field="words", where={"day": {"<": date(2025, 1, 1)}})
         values = found.to_dict()
         assert json.loads(json.dumps(values, allow_nan=False)) == values
         assert list(values) == ["query", "generation", "hits", "settings", "timings"]
         assert (values["query"], values["generation"]) == ("plants food", 2)
         assert values["settings"]["where"] == {"day": {"<": "2025-01-01"}}
         assert values["timings"] == dict(found.timings)
-        hit, seen = found[0], found[0].legs["words"]
-        leg = {"rank": 1, "score": seen.score, "share": seen.share, "normalised": None}
+        hit, seen = found[0], found[0].fields["words"]
+        field = {"rank": 1, "score": seen.score, "share": seen.share, "normalised": None}
         about = {"rank": 1, "id": "a", "score": hit.score, "first_rank": 1, "exact_match": False}
-        assert values["hits"] == [{**about, "legs": {"words": leg}}]
+        assert values["hits"] == [{**about, "fields": {"words": field}}]
         (full,) = found.to_dict(documents=True)["hits"]
         assert full["text"] == "Plants make food."
         assert full["metadata"] == {"day": "2024-01-31", "tags": ["x", "y"]}
 
     def test_queries_that_are_no_texts(self, two: zf.Collection, notes: zf.Collection) -> None:
-        for found in (two.search(np.array([1.0, 1.0]), leg="near"), notes.search({1: 1.0}, leg="latent")):
+        for found in (two.search(np.array([1.0, 1.0]), field="near"), notes.search({1: 1.0}, field="latent")):
             assert found and json.dumps(found.to_dict(documents=True), allow_nan=False)
 
 
 class TestTables:
     def test_arrow(self, two: zf.Collection) -> None:
-        found = two.search("plants food", leg="words")
+        found = two.search("plants food", field="words")
         table = found.to_arrow()
         assert table.column_names == ["rank", "id", "score", "words.rank", "words.score", "words.share"]
         assert table.to_pylist()[0] == {
@@ -72,12 +72,12 @@ class TestTables:
         full = found.to_arrow(documents=True)
         assert full.column("text").to_pylist() == ["Plants make food.", "Plants and cats."]
         assert json.loads(full.column("metadata").to_pylist()[0])["day"] == "2024-01-31"
-        nothing = two.search("unheard", leg="words").to_arrow(documents=True)
+        nothing = two.search("unheard", field="words").to_arrow(documents=True)
         assert len(nothing) == 0 and nothing.schema.field("score").type == "double"
         assert nothing.column_names == ["rank", "id", "score", "text", "metadata"]
 
     def test_what_is_not_installed_is_named(self, two: zf.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-        found = two.search("plants", leg="words")
+        found = two.search("plants", field="words")
         monkeypatch.setitem(sys.modules, "pandas", None)
         with pytest.raises(MissingExtra, match=r"a data frame of results needs .* pip install 'zipfian\[pandas\]'"):
             found.to_pandas()
@@ -87,7 +87,7 @@ class TestTables:
 
     def test_pandas_takes_the_table(self, two: zf.Collection) -> None:
         pandas = pytest.importorskip("pandas")
-        frame = two.search("plants", leg="words").to_pandas()
+        frame = two.search("plants", field="words").to_pandas()
         assert isinstance(frame, pandas.DataFrame) and set(frame["id"]) == {"a", "b"}
 
 
@@ -124,22 +124,22 @@ def harmless(source: str) -> Page:
 
 class TestNotebook:
     def test_hits_passages_and_reasons(self, two: zf.Collection) -> None:
-        found = two.search("plants food", leg="words")
+        found = two.search("plants food", field="words")
         page = harmless(found._repr_html_())
         assert [tag for tag, _ in page.elements].count("mark") == 3
         for part in ("2 hits for plants food", "Plants make food.", f"{found[0].score:.4f}", "food", "plant"):
             assert part in page.text
         assert f"{found.explain(found[0]).parts[0].value:+.3f}" in page.text
-        assert "0 hits" in harmless(two.search("unheard", leg="words")._repr_html_()).text
+        assert "0 hits" in harmless(two.search("unheard", field="words")._repr_html_()).text
 
-    def test_each_leg_gets_its_share(self, tmp_path: Path) -> None:
-        latent = Leg.latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=ToyText())
-        with zf.Collection.create(tmp_path / "c.zf", {"words": Leg.words(), "latent": latent}) as c:
+    def test_each_field_gets_its_share(self, tmp_path: Path) -> None:
+        latent = Field.latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=ToyText())
+        with zf.Collection.create(tmp_path / "c.zf", {"words": Field.words(), "latent": latent}) as c:
             c.add([{"id": "a", "text": "A puppy sleeps in the sun."}, {"id": "b", "text": "The automobile is red."}])
             c.commit()
             found = c.search("my red puppy")
             page = harmless(found._repr_html_())
-            for name, seen in found[0].legs.items():
+            for name, seen in found[0].fields.items():
                 assert f"{name} {seen.share:+.3f}" in page.text
 
     def test_nothing_stored_or_asked_becomes_markup(self, tmp_path: Path) -> None:

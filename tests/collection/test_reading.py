@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import zipfian as zf
-from tests.collection.samples import DOCUMENTS, LEGS
-from zipfian.collection import Document, Leg, LegHit
-from zipfian.collection import view as view_module
+from tests.collection.samples import DOCUMENTS, FIELDS
+from zipfian.collection import Document, Field, FieldHit
+from zipfian.collection import searcher as view_module
 from zipfian.errors import InvalidInput
 
 
@@ -37,9 +37,9 @@ class TestReading:
         assert notes.vector("a") is None
         assert notes.vector("c", "other") is None
 
-    def test_fields_legs_user_and_repr(self, notes: zf.Collection) -> None:
-        assert notes.fields == {"lang": "string", "year": "integer"}
-        assert notes.legs == LEGS
+    def test_fields_fields_user_and_repr(self, notes: zf.Collection) -> None:
+        assert notes.columns == {"lang": "string", "year": "integer"}
+        assert notes.fields == FIELDS
         assert notes.user == {"why": "first"}
         assert "generation 2, 5 documents" in repr(notes)
 
@@ -49,7 +49,7 @@ class TestReading:
         assert {k: stats[k] for k in ("generation", "documents", "deleted", "segments")} == {
             "generation": 2, "documents": 5, "deleted": 0, "segments": 1,
         }  # fmt: skip
-        words, latent = stats["legs"]["words"], stats["legs"]["latent"]
+        words, latent = stats["fields"]["words"], stats["fields"]["latent"]
         # plant make food from light | cat sleep in the light of the sun | pflanzen brauchen licht
         assert words["postings"] == 5 + 7 + 3
         assert words["terms"] == 14
@@ -58,9 +58,9 @@ class TestReading:
         assert latent["terms"] == 2
         assert latent["mean_length"] == pytest.approx((0.5 + 2.0 + 0.25) / 5)
         assert stats["bytes"] == sum(stats["files"].values())
-        assert words["bytes"] == stats["files"]["leg:words"]
+        assert words["bytes"] == stats["files"]["field:words"]
         assert words["bytes_per_document"] == words["bytes"] / 5
-        assert stats["fields"] == {"lang": "string", "year": "integer"}
+        assert stats["columns"] == {"lang": "string", "year": "integer"}
         assert stats["weights_clipped"] == stats["weights_rounded_to_zero"] == 0
 
     def test_stats_follow_deletes_without_a_merge(self, notes: zf.Collection) -> None:
@@ -72,9 +72,9 @@ class TestReading:
         notes.commit()
         after = notes.stats()
         assert (after["documents"], after["deleted"], after["segments"]) == (3, 0, 1)
-        for leg in LEGS:
+        for field in FIELDS:
             for key in ("terms", "postings", "mean_length"):
-                assert before["legs"][leg][key] == after["legs"][leg][key]
+                assert before["fields"][field][key] == after["fields"][field][key]
         assert after["bytes"] < before["bytes"]
 
     def test_what_quantisation_lost_is_reported(self, notes: zf.Collection) -> None:
@@ -82,7 +82,7 @@ class TestReading:
         notes.commit()
         assert notes.stats()["weights_rounded_to_zero"] == 1
         assert notes.stats()["weights_clipped"] == 1
-        notes.add_leg("coarse", Leg.terms(5, scale=1.0), {"a": {0: 0.3}, "b": {0: 1.2, 1: 99_999.0}})
+        notes.add_field("coarse", Field.terms(5, scale=1.0), {"a": {0: 0.3}, "b": {0: 1.2, 1: 99_999.0}})
         notes.commit()
         assert notes.stats()["weights_rounded_to_zero"] == 2
         assert notes.stats()["weights_clipped"] == 2
@@ -113,8 +113,8 @@ class TestResults:
         assert found.generation == 2
         assert found.settings == {
             "method": "words",
-            "legs": ["words"],
-            "leg": "words",
+            "fields": ["words"],
+            "field": "words",
             "scoring": zf.BM25().to_json(),
             "k": 3,
             "offset": 0,
@@ -127,7 +127,7 @@ class TestResults:
         found = notes.search("light plants")
         hit = found[0]
         assert (hit.id, hit.rank) == ("a", 1)
-        assert hit.legs == {"words": LegHit(1, hit.score, hit.score)}
+        assert hit.fields == {"words": FieldHit(1, hit.score, hit.score)}
         assert hit.text == "Plants make food from light."
         assert hit.metadata == {"lang": "en", "year": 2020}
         assert found[1].score < hit.score
@@ -135,7 +135,7 @@ class TestResults:
 
     def test_a_hit_keeps_its_text_unless_it_is_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(view_module, "_KEPT_CHARS", 20)
-        with zf.Collection.create(tmp_path / "c", {"t": Leg.terms(5)}) as made:
+        with zf.Collection.create(tmp_path / "c", {"t": Field.terms(5)}) as made:
             made.add(
                 [{"id": n, "text": "x" * n_chars, "terms": {"t": {1: 1.0}}} for n, n_chars in (("s", 20), ("l", 21))]
             )
@@ -204,19 +204,19 @@ class TestSearch:
         assert found[0]
         assert all(f == found[0] for f in found)
 
-    def test_legs_are_chosen_by_the_query(self, notes: zf.Collection) -> None:
-        assert notes.search("light").settings["leg"] == "words"
-        assert notes.search({1: 1.0}).settings["leg"] == "latent"
-        assert notes.search({1: 1.0}, leg="latent").settings["leg"] == "latent"
-        with pytest.raises(InvalidInput, match="leg 'words' takes a text"):
-            notes.search({1: 1.0}, leg="words")
-        with pytest.raises(InvalidInput, match="leg 'latent' takes ready-made terms, not a text"):
-            notes.search("light", leg="latent")
-        with pytest.raises(InvalidInput, match="no leg 'visual'; the collection has: words, latent"):
-            notes.search("light", leg="visual")
-        notes.add_leg("visual", Leg.terms(3), {})
+    def test_fields_are_chosen_by_the_query(self, notes: zf.Collection) -> None:
+        assert notes.search("light").settings["field"] == "words"
+        assert notes.search({1: 1.0}).settings["field"] == "latent"
+        assert notes.search({1: 1.0}, field="latent").settings["field"] == "latent"
+        with pytest.raises(InvalidInput, match="field 'words' takes a text"):
+            notes.search({1: 1.0}, field="words")
+        with pytest.raises(InvalidInput, match="field 'latent' takes ready-made terms, not a text"):
+            notes.search("light", field="latent")
+        with pytest.raises(InvalidInput, match="no field 'visual'; the collection has: words, latent"):
+            notes.search("light", field="visual")
+        notes.add_field("visual", Field.terms(3), {})
         notes.commit()
-        with pytest.raises(InvalidInput, match=r"several legs take terms \(latent, visual\)"):
+        with pytest.raises(InvalidInput, match=r"several fields take terms \(latent, visual\)"):
             notes.search({1: 1.0})
 
     def test_scores_of_given_documents(self, notes: zf.Collection) -> None:
@@ -244,7 +244,7 @@ class TestSearch:
             assert [h.id for h in c.search("same")] == ["z", "y", "x", "w"]
 
     def test_an_empty_collection(self, tmp_path: Path) -> None:
-        with zf.Collection.create(tmp_path / "c", LEGS) as c:
+        with zf.Collection.create(tmp_path / "c", FIELDS) as c:
             assert len(c) == 0
             assert list(c.ids()) == []
             for formula in (None, zf.TfIdf(), zf.Dot(), zf.BM25(phi="sqrt")):
@@ -256,9 +256,9 @@ class TestSearch:
             assert c.add([]) == 0
             assert c.commit() == 1  # nothing to do
             c.merge()
-            c.add_leg("more", Leg.terms(3), {})
+            c.add_field("more", Field.terms(3), {})
             assert c.commit() == 2
-            assert not c.search({1: 1.0}, leg="more")
+            assert not c.search({1: 1.0}, field="more")
             c.add(DOCUMENTS)
             c.commit()
             c.delete([d["id"] for d in DOCUMENTS])
@@ -274,4 +274,4 @@ class TestSearch:
             c.commit()
             assert [h.id for h in c.search("word")] == ["d"]
             assert c.explain("word", "a").value == 0.0
-            assert c.stats()["legs"]["words"]["mean_length"] == 0.25
+            assert c.stats()["fields"]["words"]["mean_length"] == 0.25

@@ -9,7 +9,7 @@ import pytest
 import zipfian as zf
 from tests.equality.compare import FORMULAS, fresh, ranking
 from tests.equality.texts import paragraphs
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.retrieve.scoring import Scoring
 from zipfian.vocabulary import Pruning
 
@@ -21,19 +21,19 @@ QUERIES = ["asynchronous generator", "class attributes of an instance method", "
 BASE: Scoring = zf.BM25(k1=0.5, b=0.2, variant="atire", phi="sqrt")
 
 
-def legs(formula: Scoring, pruning: Pruning) -> dict[str, Leg]:
+def fields(formula: Scoring, pruning: Pruning) -> dict[str, Field]:
     return {
-        "words": Leg.words(scoring=formula, pruning=pruning),
-        "latent": Leg.terms(40, scoring=formula, pruning=pruning),
+        "words": Field.words(scoring=formula, pruning=pruning),
+        "latent": Field.terms(40, scoring=formula, pruning=pruning),
     }
 
 
 @pytest.mark.parametrize("pruning", [Pruning(), Pruning(max_df_share=0.1, min_weight=0.15)], ids=["all", "pruned"])
 def test_overrides_equal_a_collection_made_with_the_formula(quick_path: Path, pruning: Pruning) -> None:
-    fresh(quick_path / "base", legs(BASE, pruning), DOCUMENTS).close()
+    fresh(quick_path / "base", fields(BASE, pruning), DOCUMENTS).close()
     for n, formula in enumerate(FORMULAS):
         with (
-            fresh(quick_path / str(n), legs(formula, pruning), DOCUMENTS) as made,
+            fresh(quick_path / str(n), fields(formula, pruning), DOCUMENTS) as made,
             zf.Collection.open(quick_path / "base") as plain,
             zf.Collection.open(quick_path / "base", scoring={"words": formula, "latent": formula}) as opened,
         ):
@@ -47,21 +47,21 @@ def test_overrides_equal_a_collection_made_with_the_formula(quick_path: Path, pr
                 if wanted:
                     trees = [r.explain(r[0]) for r in (wanted, once, always)]
                     assert trees[0].to_dict() == trees[1].to_dict() == trees[2].to_dict()
-            assert opened.stats()["legs"]["words"]["mean_length"] == made.stats()["legs"]["words"]["mean_length"]
-            assert opened.legs["words"].scoring == formula
+            assert opened.stats()["fields"]["words"]["mean_length"] == made.stats()["fields"]["words"]["mean_length"]
+            assert opened.fields["words"].scoring == formula
 
 
 def test_an_override_is_not_stored(quick_path: Path) -> None:
     """Writing with another formula in use changes neither the settings nor what is stored."""
     path = quick_path / "c"
-    fresh(path, legs(BASE, Pruning()), DOCUMENTS[:100]).close()
+    fresh(path, fields(BASE, Pruning()), DOCUMENTS[:100]).close()
     with zf.Collection.open(path, "w", scoring={"words": zf.TfIdf(), "latent": zf.Dot()}) as c:
         c.add(DOCUMENTS[100:200])
         c.merge()
         c.commit()
-        assert c.legs["words"].scoring == zf.TfIdf()
+        assert c.fields["words"].scoring == zf.TfIdf()
         with_override = ranking(c.search(QUERIES[0], 20, scoring=BASE))
-    with zf.Collection.open(path) as c, fresh(quick_path / "d", legs(BASE, Pruning()), DOCUMENTS[:200]) as d:
-        assert c.legs["words"].scoring == BASE
+    with zf.Collection.open(path) as c, fresh(quick_path / "d", fields(BASE, Pruning()), DOCUMENTS[:200]) as d:
+        assert c.fields["words"].scoring == BASE
         assert ranking(c.search(QUERIES[0], 20)) == ranking(d.search(QUERIES[0], 20)) == with_override
-        assert c.stats()["legs"]["latent"]["mean_length"] == d.stats()["legs"]["latent"]["mean_length"]
+        assert c.stats()["fields"]["latent"]["mean_length"] == d.stats()["fields"]["latent"]["mean_length"]

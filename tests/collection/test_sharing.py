@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import zipfian as zf
-from tests.collection.history import LEGS, QUERIES, History, answers
+from tests.collection.history import FIELDS, QUERIES, History, answers
 from tests.equality.compare import ranking
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ def test_16_threads_search_during_commits_and_merges(
     found: list[tuple[int, int, list[tuple[str, float]]]] = []
     failures: list[BaseException] = []
     stop = threading.Event()
-    with zf.Collection.create(quick_path / "c", LEGS, cache_bytes=cache_bytes) as c:
+    with zf.Collection.create(quick_path / "c", FIELDS, cache_bytes=cache_bytes) as c:
         history.play(c, 1)
 
         def search(number: int) -> None:
@@ -73,7 +73,7 @@ def test_other_processes_search_during_commits_and_merges(tmp_path: Path, capsys
     commits = 30
     history = History(7, commits)
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
-    with zf.Collection.create(tmp_path / "c", LEGS) as c:
+    with zf.Collection.create(tmp_path / "c", FIELDS) as c:
         history.play(c, 1)
         readers = [
             subprocess.Popen(
@@ -128,7 +128,7 @@ def test_files_that_nobody_needs_go(quick_path: Path) -> None:
     """Old commits leave the disk although results of them were held for a while."""
     history = History(3, 16)
     path = quick_path / "c"
-    with zf.Collection.create(path, LEGS) as c:
+    with zf.Collection.create(path, FIELDS) as c:
         held = []
         for n in range(1, 17):
             history.play(c, n)

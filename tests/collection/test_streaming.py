@@ -18,7 +18,7 @@ import zipfian as zf
 from tests.collection.adder import documents
 from tests.collection.parts import folder
 from tests.equality.compare import assert_same, fresh
-from zipfian.collection import Leg
+from zipfian.collection import Field
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGET = 250_000
@@ -37,12 +37,12 @@ def long_documents(
             seen |= {entry.id for entry in folder(c)._store.writer.entries}
 
 
-LEGS = {"words": Leg.words(), "latent": Leg.terms(1_000)}
+FIELDS = {"words": Field.words(), "latent": Field.terms(1_000)}
 
 
 def test_a_generator_larger_than_the_budget(tmp_path: Path) -> None:
     segments: set[str] = set()
-    with zf.Collection.create(tmp_path / "c", LEGS, memory_bytes=BUDGET) as c:
+    with zf.Collection.create(tmp_path / "c", FIELDS, memory_bytes=BUDGET) as c:
         c.add(long_documents(600))
         c.rollback()  # the analyser now knows the words, so what is measured next are the documents
         tracemalloc.start()
@@ -57,7 +57,7 @@ def test_a_generator_larger_than_the_budget(tmp_path: Path) -> None:
         assert len(folder(c)._store._readers) <= 12
         c.commit()
         assert c.stats()["segments"] <= 12
-        with fresh(tmp_path / "fresh", LEGS, long_documents(1_500)) as whole:
+        with fresh(tmp_path / "fresh", FIELDS, long_documents(1_500)) as whole:
             assert_same(c, whole, {"words": ["w1 w7 w300"], "latent": [{5: 1.0, 77: 2.0}]}, formulas=(None,))
 
 
@@ -104,7 +104,7 @@ def test_killed_and_started_again(quick_path: Path, capsys: pytest.CaptureFixtur
     with zf.Collection.open(path) as c:
         assert list(c.ids()) == [f"doc-{n}" for n in range(count)]
         assert c.check().ok
-        with fresh(quick_path / "fresh", c.legs, documents(count)) as whole:
+        with fresh(quick_path / "fresh", c.fields, documents(count)) as whole:
             assert_same(c, whole, {"words": ["document 77", "word of 4000"]}, formulas=(None,))
     with capsys.disabled():
         print(f"\nresume: killed {kills} times at {reached} documents, then {count}, each once")

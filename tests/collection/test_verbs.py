@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import zipfian as zf
-from tests.collection.samples import LEGS
+from tests.collection.samples import FIELDS
 from tests.toys import ToyText, toy_vocabulary
 from zipfian import limits
-from zipfian.collection import Document, Leg, Results
+from zipfian.collection import Document, Field, Results
 from zipfian.collection.encoding import Encoding
 from zipfian.errors import FingerprintMismatch, InvalidInput, LimitExceeded
 
@@ -53,12 +53,16 @@ class TestManyQueries:
     def test_an_encoder_takes_them_together(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         encoder, passes = ToyText(), []
         sae = toy_vocabulary(tmp_path / "toy-sae")
-        legs = {"words": Leg.words(), "latent": Leg.latent(sae, encoder=encoder), "dense": Leg.dense(encoder=encoder)}
+        fields = {
+            "words": Field.words(),
+            "latent": Field.latent(sae, encoder=encoder),
+            "dense": Field.dense(encoder=encoder),
+        }
         queries = ["my hound", "a red automobile", "kitten", "my hound"]
-        with zf.Collection.create(tmp_path / "c.zf", legs) as c:
+        with zf.Collection.create(tmp_path / "c.zf", fields) as c:
             c.add([{"id": "a", "text": "A puppy sleeps in the sun."}, {"id": "b", "text": "The automobile is red."}])
             c.commit()
-            alone = [[(h.id, h.score, h.legs) for h in c.search(q)] for q in queries]
+            alone = [[(h.id, h.score, h.fields) for h in c.search(q)] for q in queries]
             c.commit()
             encode = type(encoder).encode_queries
 
@@ -69,13 +73,13 @@ class TestManyQueries:
             monkeypatch.setattr(type(encoder), "encode_queries", counted)
             with zf.Collection.open(tmp_path / "c.zf", trust=[encoder, str(sae)]) as again:
                 found = again.search_many(queries, threads=2)
-                assert [[(h.id, h.score, h.legs) for h in f] for f in found] == alone
+                assert [[(h.id, h.score, h.fields) for h in f] for f in found] == alone
                 assert passes == [queries]
-                again.search_many(["kitten in the night"], leg="words")
+                again.search_many(["kitten in the night"], field="words")
                 assert len(passes) == 1
 
     def test_terms_and_vectors(self, notes: zf.Collection) -> None:
-        found = notes.search_many([{1: 1.0}, ([4], [2.0])], leg="latent")
+        found = notes.search_many([{1: 1.0}, ([4], [2.0])], field="latent")
         assert [[h.id for h in f] for f in found] == [["e", "d"], ["d"]]
 
     def test_what_is_refused(self, many: zf.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,8 +88,8 @@ class TestManyQueries:
                 many.search_many(queries)
         with pytest.raises(InvalidInput, match="the query is empty"):
             many.search_many(["sun", ""])
-        with pytest.raises(InvalidInput, match="no option 'legs'; options of a search are where, offset"):
-            many.search_many(["sun"], legs="words")
+        with pytest.raises(InvalidInput, match="no option 'fields'; options of a search are where, offset"):
+            many.search_many(["sun"], fields="words")
         with pytest.raises(InvalidInput, match="2 queries and 1 images"):
             many.search_many(["sun", "light"], images=[b"x"])
         for threads in (0, True, 1.5, limits.MAX_SEARCH_THREADS + 1):
@@ -100,8 +104,8 @@ class TestManyQueries:
 class TestPages:
     @pytest.mark.parametrize("method", [None, "words", "rrf"])
     def test_pages_are_parts_of_one_ranking(self, tmp_path: Path, method: str | None) -> None:
-        legs = {"words": Leg.words(), "latent": Leg.terms(5)}
-        with zf.Collection.create(tmp_path / "c.zf", legs) as c:
+        fields = {"words": Field.words(), "latent": Field.terms(5)}
+        with zf.Collection.create(tmp_path / "c.zf", fields) as c:
             c.add(document(i) for i in range(60))
             c.commit()
             whole = c.search("sun light plant", k=25, method=method)
@@ -193,14 +197,14 @@ class TestDeleteByFilter:
 
 class TestCopying:
     def test_terms_and_vectors_as_they_are_stored(self, path: Path, tmp_path: Path) -> None:
-        with zf.Collection.open(path) as old, zf.Collection.create(tmp_path / "new.zf", old.legs) as new:
+        with zf.Collection.open(path) as old, zf.Collection.create(tmp_path / "new.zf", old.fields) as new:
             done: list[int] = []
             assert new.copy_from(path, progress=done.append) == 5 and done[-1] == 5
             new.commit()
             assert list(new.documents()) == list(old.documents())
             assert dict(new.fields) == dict(old.fields) and new.vector("c").tolist() == [1.0, 2.0]
-            for query, leg in (("plants light", "words"), ({1: 1.0, 4: 0.5}, "latent")):
-                theirs, ours = old.search(query, leg=leg), new.search(query, leg=leg)
+            for query, field in (("plants light", "words"), ({1: 1.0, 4: 0.5}, "latent")):
+                theirs, ours = old.search(query, field=field), new.search(query, field=field)
                 assert [(h.id, h.score) for h in ours] == [(h.id, h.score) for h in theirs] != []
             assert new.copy_from(path, existing="skip") == 0
             with pytest.raises(InvalidInput, match="'a' is in the collection already"):
@@ -209,13 +213,13 @@ class TestCopying:
 
     def test_nothing_is_encoded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         encoder = ToyText()
-        latent = Leg.latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=encoder)
-        legs = {"latent": latent, "dense": Leg.dense(encoder=encoder)}
-        with zf.Collection.create(tmp_path / "a.zf", legs, encodings=False) as old:
+        latent = Field.latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=encoder)
+        fields = {"latent": latent, "dense": Field.dense(encoder=encoder)}
+        with zf.Collection.create(tmp_path / "a.zf", fields, encodings=False) as old:
             old.add([{"id": "a", "text": "A puppy sleeps."}, {"id": "b", "text": "The automobile is red."}])
             old.commit()
             wanted = [(h.id, h.score) for h in old.search("my hound")]
-            with zf.Collection.create(tmp_path / "b.zf", old.legs, encodings=False) as new:
+            with zf.Collection.create(tmp_path / "b.zf", old.fields, encodings=False) as new:
                 with monkeypatch.context() as patched:
                     patched.setattr(Encoding, "fill", None)
                     new.copy_from(tmp_path / "a.zf")
@@ -229,10 +233,10 @@ class TestCopying:
             assert list(new.ids()) == list(many.ids())
 
     def test_what_is_refused(self, path: Path, tmp_path: Path) -> None:
-        other = zf.Collection.create(tmp_path / "new.zf", {"words": Leg.words(), "latent": Leg.terms(6)})
-        with other, pytest.raises(FingerprintMismatch, match=r"leg 'latent' of .* legs="):
+        other = zf.Collection.create(tmp_path / "new.zf", {"words": Field.words(), "latent": Field.terms(6)})
+        with other, pytest.raises(FingerprintMismatch, match=r"field 'latent' of .* fields="):
             other.copy_from(path)
-        with zf.Collection.create(tmp_path / "dims.zf", LEGS) as new:
+        with zf.Collection.create(tmp_path / "dims.zf", FIELDS) as new:
             new.add([{"id": "z", "vector": [1.0, 2.0, 3.0]}])
             with pytest.raises(InvalidInput, match="'c': vector 'default' has 2 numbers where others have 3"):
                 new.copy_from(path)

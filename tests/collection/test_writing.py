@@ -1,4 +1,4 @@
-"""What the public face promises to writers: documents in and out, order, legs that come later."""
+"""What the public face promises to writers: documents in and out, order, fields that come later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import zipfian as zf
 from tests.collection.parts import folder
-from zipfian.collection import Document, Leg
+from zipfian.collection import Document, Field
 from zipfian.errors import InvalidInput
 
 
@@ -66,15 +66,15 @@ class TestWriting:
         notes.upsert([{"id": "a", "text": "new", "metadata": {"other": True}}, {"id": "n", "vector": [1.0, 1.0]}])
         notes.delete(["b"])
         notes.merge()
-        notes.add_leg("plain", Leg.words(stem=False))
+        notes.add_field("plain", Field.words(stem=False))
         notes.rollback()
         assert notes.commit() == 2
         assert list(notes.ids()) == ["a", "b", "c", "d", "e"]
-        assert notes.fields == {"lang": "string", "year": "integer"}
-        assert set(notes.legs) == {"words", "latent"}
+        assert notes.columns == {"lang": "string", "year": "integer"}
+        assert set(notes.fields) == {"words", "latent"}
         notes.add([{"id": "n", "metadata": {"other": "text now"}}])
         notes.commit()
-        assert notes.fields["other"] == "string"
+        assert notes.columns["other"] == "string"
         assert notes.check().ok
         assert notes.check().orphans == []
 
@@ -87,7 +87,7 @@ class TestWriting:
                 yield {"id": str(i), "terms": {"t": (ids, weights)}, "vector": vector}
             ids[:] = vector[:] = 99
 
-        with zf.Collection.create(tmp_path / "c", {"t": Leg.terms(5, tf="float32", scoring=zf.Dot())}) as c:
+        with zf.Collection.create(tmp_path / "c", {"t": Field.terms(5, tf="float32", scoring=zf.Dot())}) as c:
             c.add(stream())
             c.commit()
             assert [c.vector(str(i)).tolist() for i in range(3)] == [[i, i] for i in range(3)]
@@ -131,47 +131,47 @@ class TestWriting:
             assert (c.stats()["segments"], c.stats()["deleted"]) == (3, 0)
 
 
-class TestAddLeg:
+class TestAddField:
     def test_words_from_the_stored_texts(self, notes: zf.Collection) -> None:
         notes.delete(["b"])
         notes.add([{"id": "f", "text": "Plants, plants"}])
-        notes.add_leg("exact", Leg.words(stem=False, stop_words=False))
+        notes.add_field("exact", Field.words(stem=False, stop_words=False))
         notes.add([{"id": "g", "text": "plants"}])
         notes.commit()
-        assert [h.id for h in notes.search("plants", leg="exact")] == ["f", "g", "a"]
-        assert not notes.search("plant", leg="exact")
-        assert notes.search("plant", leg="words")
+        assert [h.id for h in notes.search("plants", field="exact")] == ["f", "g", "a"]
+        assert not notes.search("plant", field="exact")
+        assert notes.search("plant", field="words")
         assert notes.check().ok
 
     def test_ready_made_terms_by_id(self, notes: zf.Collection) -> None:
-        notes.add_leg("visual", Leg.terms(3, tf="count", scoring=zf.Dot()), {"a": {0: 3}, "e": ([0, 2], [1, 5])})
+        notes.add_field("visual", Field.terms(3, tf="count", scoring=zf.Dot()), {"a": {0: 3}, "e": ([0, 2], [1, 5])})
         notes.add([{"id": "f", "terms": {"visual": {0: 2}}}])
         notes.merge()
         notes.commit()
-        assert [(h.id, h.score) for h in notes.search({0: 1.0}, leg="visual")] == [("a", 3.0), ("f", 2.0), ("e", 1.0)]
+        assert [(h.id, h.score) for h in notes.search({0: 1.0}, field="visual")] == [("a", 3.0), ("f", 2.0), ("e", 1.0)]
         assert notes.check().ok
 
     def test_is_all_or_nothing(self, notes: zf.Collection) -> None:
         for terms, problem in (
             ({"a": {0: 1.0}, "z": {0: 1.0}}, "terms for document 'z', which is not in the collection"),
-            ({"a": {7: 1.0}}, r"document 'a': leg 'visual': term ids must lie in 0 .. 2; found 7 .. 7"),
-            ({"a": {0: -1.0}}, "document 'a': leg 'visual': weights must be finite and not negative"),
+            ({"a": {7: 1.0}}, r"document 'a': field 'visual': term ids must lie in 0 .. 2; found 7 .. 7"),
+            ({"a": {0: -1.0}}, "document 'a': field 'visual': weights must be finite and not negative"),
             ({"": {0: 1.0}}, "a document id must not be empty"),
             ([1, 2], "terms must be a mapping id -> Terms, not list"),
         ):
             with pytest.raises(InvalidInput, match=problem):
-                notes.add_leg("visual", Leg.terms(3), terms)
+                notes.add_field("visual", Field.terms(3), terms)
         for arguments, problem in (
-            (("visual", Leg.terms(3)), "a terms leg needs terms="),
-            (("visual", Leg.words(), {}), "other legs read what is stored and take none"),
-            (("words", Leg.words()), "has a leg 'words' already"),
-            (("Visual", Leg.words()), "leg name starts with a lower-case letter"),
-            (("visual", "words"), r"made with Leg.words\(...\)"),
+            (("visual", Field.terms(3)), "a terms field needs terms="),
+            (("visual", Field.words(), {}), "other fields read what is stored and take none"),
+            (("words", Field.words()), "has a field 'words' already"),
+            (("Visual", Field.words()), "field name starts with a lower-case letter"),
+            (("visual", "words"), r"made with Field.words\(...\)"),
         ):
             with pytest.raises(InvalidInput, match=problem):
-                notes.add_leg(*arguments)
+                notes.add_field(*arguments)
         notes.commit()
-        assert set(notes.legs) == {"words", "latent"}
-        notes.add_leg("visual", Leg.terms(3), {"a": {0: 1.0}})
+        assert set(notes.fields) == {"words", "latent"}
+        notes.add_field("visual", Field.terms(3), {"a": {0: 1.0}})
         notes.commit()
-        assert [h.id for h in notes.search({0: 1.0}, leg="visual")] == ["a"]
+        assert [h.id for h in notes.search({0: 1.0}, field="visual")] == ["a"]

@@ -144,7 +144,7 @@ def test_content_hashes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tokens", [1, 40, 300])
 def test_what_an_estimate_adds_for_each_entry(tokens: int) -> None:
-    """Names, shapes and checksum of what a latent leg keeps: the constant is right to a few dozen bytes."""
+    """Names, shapes and checksum of what a latent field keeps: the constant is right to a few dozen bytes."""
     arrays: dict[str, Any] = {
         "terms": np.zeros((tokens, 32), dtype=np.uint16),
         "values": np.zeros((tokens, 32), dtype=np.float32),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from zipfian.encode.picture_files import HASH_FIELD, SIZE_FIELD, Stamp, read
+from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN, Stamp, read
 from zipfian.errors import ImageUnreadable, LimitExceeded, NotAFile
 
 DATA = b"picture" * 100
@@ -38,12 +38,12 @@ def test_a_file_is_known_again(file: Path) -> None:
 
 @pytest.mark.parametrize("size", [None, True, 0, -5, 1.0, "700", 2**40])
 def test_a_size_that_is_none_is_no_stamp(size: Any) -> None:
-    assert Stamp.of({SIZE_FIELD: size, HASH_FIELD: SHA256}) is None
+    assert Stamp.of({SIZE_COLUMN: size, HASH_COLUMN: SHA256}) is None
 
 
 @pytest.mark.parametrize("sha256", [None, 5, "", SHA256[:-1], SHA256.upper(), SHA256 + "\n", "g" * 64])
 def test_a_hash_that_is_none_is_no_stamp(sha256: Any) -> None:
-    assert Stamp.of({SIZE_FIELD: 5, HASH_FIELD: sha256}) is None
+    assert Stamp.of({SIZE_COLUMN: 5, HASH_COLUMN: sha256}) is None
 
 
 def test_a_file_of_another_size_is_not_opened(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

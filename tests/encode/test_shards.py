@@ -258,11 +258,11 @@ def test_shards_that_do_not_fit_are_refused_and_missing_ones_are_remarked(tmp_pa
     picture = Form("pic:1", "image", "pooled")
     other = make(tmp_path / "other", range(1), forms=(Form("enc:2", "text", "pooled"),))
     for paths, wanted, problem in (
-        ([one, other], FORMS, f"{other}: encoded with enc:2, the legs use enc:1"),
-        ([one], (picture,), "nothing that the legs use"),
+        ([one, other], FORMS, f"{other}: encoded with enc:2, the fields use enc:1"),
+        ([one], (picture,), "nothing that the fields use"),
         ([one], (POOLED, picture), "no shard holds pooled of the encoder pic:1"),
-        ([one], (Form("enc:1", "text", "sae:2"),), "nothing that the legs use"),
-        ([one], (), "nothing that the legs use"),
+        ([one], (Form("enc:1", "text", "sae:2"),), "nothing that the fields use"),
+        ([one], (), "nothing that the fields use"),
     ):
         with pytest.raises(FingerprintMismatch, match=problem):
             ShardedCache(paths, tmp_path / "c").check_forms(wanted)

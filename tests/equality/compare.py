@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import zipfian as zf
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.retrieve.scoring import Scoring
 
 FORMULAS: tuple[Scoring, ...] = (
@@ -26,9 +26,9 @@ FORMULAS: tuple[Scoring, ...] = (
 )
 
 
-def fresh(path: Path, legs: Mapping[str, Leg], documents: Iterable[Mapping[str, Any]]) -> zf.Collection:
+def fresh(path: Path, fields: Mapping[str, Field], documents: Iterable[Mapping[str, Any]]) -> zf.Collection:
     """A collection built from these documents in one go."""
-    collection = zf.Collection.create(path, legs=legs)
+    collection = zf.Collection.create(path, fields=fields)
     collection.add(documents)
     collection.commit()
     return collection
@@ -51,19 +51,19 @@ def assert_same(
     assert len(one) == len(two) == len(ids)
     assert [one.get(i) for i in ids] == [two.get(i) for i in ids]
     numbers = [
-        {name: (s["terms"], s["postings"], s["mean_length"]) for name, s in c.stats()["legs"].items()}
+        {name: (s["terms"], s["postings"], s["mean_length"]) for name, s in c.stats()["fields"].items()}
         for c in (one, two)
     ]
     assert numbers[0] == numbers[1]
     compared = 0
-    for leg, asked in queries.items():
+    for field, asked in queries.items():
         for query in asked:
             for formula in formulas:
                 for k in (3, max(100, len(ids))):
-                    a, b = (c.search(query, k, leg=leg, scoring=formula) for c in (one, two))
-                    assert ranking(a) == ranking(b), (leg, query, formula, k)
+                    a, b = (c.search(query, k, field=field, scoring=formula) for c in (one, two))
+                    assert ranking(a) == ranking(b), (field, query, formula, k)
                     compared += 1
-                scores = [c.score(leg, query, ids, scoring=formula).tolist() for c in (one, two)]
+                scores = [c.score(field, query, ids, scoring=formula).tolist() for c in (one, two)]
                 assert scores[0] == scores[1]
                 found = {i: s for i, s in zip(ids, scores[0], strict=True) if s > 0.0}
                 assert found == dict(ranking(b))

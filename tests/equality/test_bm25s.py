@@ -13,7 +13,7 @@ from bm25s.tokenization import Tokenized
 
 import zipfian as zf
 from tests.equality.texts import data_archive, paragraphs, read_collection
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.vocabulary import Words
 
 OTHERS = {"robertson": 2.5, "atire": 1.0, "bm25l": 1.0, "bm25+": 1.0}
@@ -125,10 +125,12 @@ def test_scifact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             default = collection.score("words", query, ids)
             assert np.allclose(default, 2.5 * theirs, rtol=2e-5, atol=1e-6)
         measured = [ndcg([h.id for h in collection.search(q, 10)], judged[i]) for i, q in queries.items()]
-        plain = Leg.words(stem=False, stop_words=False)
-        collection.add_leg("plain", plain)
+        plain = Field.words(stem=False, stop_words=False)
+        collection.add_field("plain", plain)
         collection.commit()
-        unstemmed = [ndcg([h.id for h in collection.search(q, 10, leg="plain")], judged[i]) for i, q in queries.items()]
+        unstemmed = [
+            ndcg([h.id for h in collection.search(q, 10, field="plain")], judged[i]) for i, q in queries.items()
+        ]
     mean, lower = sum(measured) / len(measured), sum(unstemmed) / len(unstemmed)
     with capsys.disabled():
         print(

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import zipfian as zf
 from tests.equality.compare import FORMULAS, assert_same, fresh
 from tests.equality.places import quick_folder
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.errors import InvalidInput
 from zipfian.vocabulary import Pruning
 
@@ -69,16 +69,16 @@ class Rebuild(RuleBasedStateMachine):
         memory=st.sampled_from([0, 3_000, 1 << 28]),
     )
     def create(self, formulas: Any, others: Any, prunings: Any, memory: int) -> None:
-        self.legs = {
-            "words": Leg.words(scoring=formulas[0], pruning=prunings[0]),
-            "latent": Leg.terms(N_TERMS, scoring=formulas[1], pruning=prunings[1]),
-            "exact": Leg.terms(N_TERMS, scoring=formulas[2], pruning=prunings[2], tf="float32"),
+        self.fields = {
+            "words": Field.words(scoring=formulas[0], pruning=prunings[0]),
+            "latent": Field.terms(N_TERMS, scoring=formulas[1], pruning=prunings[1]),
+            "exact": Field.terms(N_TERMS, scoring=formulas[2], pruning=prunings[2], tf="float32"),
         }
         self.formulas = (None, *others)
         self.memory = memory
         self.docs: dict[str, dict[str, Any]] = {}
-        self.collection = zf.Collection.create(self.folder / "c", self.legs, memory_bytes=memory)
-        self.committed = (dict(self.docs), dict(self.legs))
+        self.collection = zf.Collection.create(self.folder / "c", self.fields, memory_bytes=memory)
+        self.committed = (dict(self.docs), dict(self.fields))
 
     def put(self, raw: dict[str, Any]) -> None:
         self.docs.pop(raw["id"], None)
@@ -126,40 +126,40 @@ class Rebuild(RuleBasedStateMachine):
     def merge(self, segments: int) -> None:
         self.collection.merge(segments)
 
-    @precondition(lambda self: "late" not in self.legs)
+    @precondition(lambda self: "late" not in self.fields)
     @rule(data=st.data(), tf=st.sampled_from(["fixed", "float32"]), pruning=st.sampled_from(PRUNINGS))
-    def add_terms_leg(self, data: st.DataObject, tf: Any, pruning: Pruning) -> None:
-        leg = Leg.terms(N_TERMS, tf=tf, pruning=pruning)
+    def add_terms_field(self, data: st.DataObject, tf: Any, pruning: Pruning) -> None:
+        field = Field.terms(N_TERMS, tf=tf, pruning=pruning)
         some = [i for i in self.docs if data.draw(st.booleans())]
         terms = {i: data.draw(vectors) for i in some}
-        self.collection.add_leg("late", leg, terms)
-        self.legs["late"] = leg
+        self.collection.add_field("late", field, terms)
+        self.fields["late"] = field
         for i, row in terms.items():
             self.docs[i] = {**self.docs[i], "terms": {**self.docs[i]["terms"], "late": row}}
 
-    @precondition(lambda self: "plain" not in self.legs)
+    @precondition(lambda self: "plain" not in self.fields)
     @rule(formula=st.sampled_from(FORMULAS))
-    def add_words_leg(self, formula: Any) -> None:
-        leg = Leg.words(stem=False, stop_words=False, scoring=formula)
-        self.collection.add_leg("plain", leg)
-        self.legs["plain"] = leg
+    def add_words_field(self, formula: Any) -> None:
+        field = Field.words(stem=False, stop_words=False, scoring=formula)
+        self.collection.add_field("plain", field)
+        self.fields["plain"] = field
 
     @rule()
     def roll_back(self) -> None:
         self.collection.rollback()
-        self.docs, self.legs = dict(self.committed[0]), dict(self.committed[1])
+        self.docs, self.fields = dict(self.committed[0]), dict(self.committed[1])
 
     @rule()
     def reopen(self) -> None:
         """What was not committed is gone, and nothing else."""
         self.collection.close()
         self.collection = zf.Collection.open(self.folder / "c", "w", memory_bytes=self.memory)
-        self.docs, self.legs = dict(self.committed[0]), dict(self.committed[1])
+        self.docs, self.fields = dict(self.committed[0]), dict(self.committed[1])
 
     @rule()
     def commit(self) -> None:
         self.collection.commit()
-        self.committed = (dict(self.docs), dict(self.legs))
+        self.committed = (dict(self.docs), dict(self.fields))
         self.compare()
 
     @invariant()
@@ -168,8 +168,8 @@ class Rebuild(RuleBasedStateMachine):
 
     def compare(self) -> None:
         self.copies += 1
-        queries = {**QUERIES, **{name: asked for name, asked in LATE.items() if name in self.legs}}
-        with fresh(self.folder / f"fresh{self.copies}", self.legs, self.docs.values()) as copy:
+        queries = {**QUERIES, **{name: asked for name, asked in LATE.items() if name in self.fields}}
+        with fresh(self.folder / f"fresh{self.copies}", self.fields, self.docs.values()) as copy:
             assert_same(self.collection, copy, queries, self.formulas)
             for i in self.docs:
                 one, two = self.collection.vector(i), copy.vector(i)

@@ -9,7 +9,7 @@ import pytest
 
 import zipfian as zf
 from tests.equality.compare import FORMULAS
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.retrieve.scoring import Scoring
 from zipfian.types import Terms
 
@@ -17,7 +17,7 @@ N_TERMS = 300
 
 
 def vectors(seed: int, n: int) -> list[Terms]:
-    """Documents of Zipf-distributed terms with weights in 64ths, which every kind of leg stores exactly."""
+    """Documents of Zipf-distributed terms with weights in 64ths, which every kind of field stores exactly."""
     rng = np.random.default_rng(seed)
     share = 1.0 / (np.arange(N_TERMS) + 3)
     share /= share.sum()
@@ -38,9 +38,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], lis
     """A collection that was changed a good deal, and the documents that are left, in order."""
     path = tmp_path_factory.mktemp("sparse") / "c"
     docs = {f"d{i}": row for i, row in enumerate(vectors(1, 2_000))}
-    legs = {"fixed": Leg.terms(N_TERMS, scale=64.0), "exact": Leg.terms(N_TERMS, tf="float32")}
+    fields = {"fixed": Field.terms(N_TERMS, scale=64.0), "exact": Field.terms(N_TERMS, tf="float32")}
     as_raw = [{"id": i, "terms": {"fixed": row, "exact": row}} for i, row in docs.items()]
-    with zf.Collection.create(path, legs) as c:
+    with zf.Collection.create(path, fields) as c:
         for start in range(0, 2_000, 500):
             c.add(as_raw[start : start + 500])
             c.commit()
@@ -66,8 +66,8 @@ def test_same_ranking_and_scores(both: tuple[Path, list[str], list[Terms]], form
             terms = np.unique(rng.choice(N_TERMS, rng.integers(1, 12))).astype(np.int32)
             weights = rng.uniform(0.1, 3.0, len(terms)).astype(np.float32)
             want, scores = engine.search(terms, weights, k=40)
-            for leg in ("fixed", "exact"):
-                found = c.search(Terms(terms, weights), 40, leg=leg)
+            for field in ("fixed", "exact"):
+                found = c.search(Terms(terms, weights), 40, field=field)
                 np.testing.assert_allclose([h.score for h in found], scores, rtol=tolerance)
                 if exact:  # else near-ties may change places
                     assert [h.id for h in found] == [ids[i] for i in want]

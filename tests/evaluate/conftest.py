@@ -9,7 +9,7 @@ import pytest
 
 from tests.collection.models.conftest import picture
 from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
-from zipfian import Leg
+from zipfian import Field
 from zipfian.encode.cache import EncodingCache
 from zipfian.evaluate import build
 from zipfian.evaluate.datasets import CaptionSet, Dataset, load_captions
@@ -97,15 +97,16 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptionSet:
     align = str(toy_alignment(tmp_path / "toy-align", sae))
     text, image = ToyText(), ToyImage()
 
-    def make_legs(names: Sequence[str], dataset: Dataset, encoder: Any = None) -> dict[str, Leg]:
+    def make_fields(names: Sequence[str], dataset: Dataset, encoder: Any = None) -> dict[str, Field]:
         source: Any = "image" if "image" in next(dataset.documents()) else "text"
         across = {"model": align, "text": text, "image": image}
         made: dict[str, Any] = {
-            "words": Leg.words, "latent": lambda: Leg.latent(sae, encoder=text),
-            "dense": lambda: Leg.dense(encoder=text),
-            "aligned": lambda: Leg.aligned(source, **across), "translated": lambda: Leg.translated(source, **across),
+            "words": Field.words, "latent": lambda: Field.latent(sae, encoder=text),
+            "dense": lambda: Field.dense(encoder=text),
+            "aligned": lambda: Field.aligned(source, **across),
+            "translated": lambda: Field.translated(source, **across),
         }  # fmt: skip
-        visual = {"visual": Leg.visual(sae, encoder=image)} if source == "image" and "translated" in names else {}
+        visual = {"visual": Field.visual(sae, encoder=image)} if source == "image" and "translated" in names else {}
         return {**visual, **{name: made[name]() for name in names}}
 
     class OwnCache(EncodingCache):
@@ -113,5 +114,5 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptionSet:
             super().__init__(tmp_path / "encodings")
 
     monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
-    monkeypatch.setattr(build, "make_legs", make_legs)
+    monkeypatch.setattr(build, "make_fields", make_fields)
     return load_captions(tmp_path / "captions.jsonl", tmp_path / "images")

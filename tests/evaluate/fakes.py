@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class FakeResults(list[FakeHit]):
 
 
 class FakeCollection:
-    """`answers`: leg or method -> query text or picture name -> ids, best first."""
+    """`answers`: field or method -> query text or picture name -> ids, best first."""
 
-    def __init__(self, legs: Sequence[str], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-        self.legs = {name: SimpleNamespace(has_vectors=True) for name in legs}
+    def __init__(self, fields: Sequence[str], answers: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        self.fields = {name: SimpleNamespace(has_vectors=True) for name in fields}
         self.answers = answers
         self.asked: list[dict[str, Any]] = []
 
-    def search(self, question: Question, k: int = 10, **options: Any) -> FakeResults:
+    def search(self, question: Query, k: int = 10, **options: Any) -> FakeResults:
         self.asked.append({"question": question, "k": k, **options})
         key = question.text if question.text is not None else Path(str(question.image)).name
-        found = self.answers[options.get("method") or options["leg"]].get(key, ())
+        found = self.answers[options.get("method") or options["field"]].get(key, ())
         return FakeResults(FakeHit(doc, 1.0 / rank, rank) for rank, doc in enumerate(found[:k], 1))
 
     def stats(self) -> dict[str, Any]:
-        return {"legs": {name: {"bytes": 100} for name in self.legs}}
+        return {"fields": {name: {"bytes": 100} for name in self.fields}}

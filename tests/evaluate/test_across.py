@@ -33,7 +33,7 @@ def test_text_methods_are_refused_where_pictures_have_no_texts(photos: CaptionSe
     assert compare_captions(val_only(photos), ["words"], QUIET).methods["words"]["t2i_r@1"] == 1.0
 
 
-def test_leave_one_out_compares_with_the_best_leg_there_is(photos: CaptionSet) -> None:
+def test_leave_one_out_compares_with_the_best_field_there_is(photos: CaptionSet) -> None:
     names = ["words", "latent", "dense", "aligned", "translated", "hybrid"]
     found = compare_loo(photos, names, options=Options(timed=False))["mrr"]
     assert found.reference in names[:5]

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zipfian.collection import Collection, Leg
-from zipfian.collection.question import Question
+from zipfian.collection import Collection, Field
+from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.ann import AnnSearch
 from zipfian.evaluate.cost import cost_of
@@ -30,7 +30,7 @@ def vectors() -> np.ndarray:
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory, vectors: np.ndarray) -> Iterator[Collection]:
     path: Path = tmp_path_factory.mktemp("ann") / "c.zf"
-    with Collection.create(path, {"dense": Leg.dense(vector="default")}) as made:
+    with Collection.create(path, {"dense": Field.dense(vector="default")}) as made:
         made.add({"id": f"d{i}", "vector": row} for i, row in enumerate(vectors))
         made.commit()
         yield made
@@ -42,14 +42,14 @@ def exact(vectors: np.ndarray, i: int, k: int) -> list[str]:
 
 @pytest.mark.parametrize("name", ["hnsw", "ivfpq", "ivfpq-refined", "scalar"])
 def test_a_document_finds_itself(collection: Collection, vectors: np.ndarray, name: str) -> None:
-    found = [next(iter(search(collection, METHODS[name], Question(vectors[i]), 10))).id for i in range(40)]
+    found = [next(iter(search(collection, METHODS[name], Query(vectors[i]), 10))).id for i in range(40)]
     right = sum(found[i] == f"d{i}" for i in range(40))
     assert right >= (30 if name == "ivfpq" else 38)
 
 
 def test_hnsw_agrees_with_the_exact_scan(collection: Collection, vectors: np.ndarray) -> None:
     for i in range(10):
-        found = [hit.id for hit in search(collection, METHODS["hnsw"], Question(vectors[i]), 10)]
+        found = [hit.id for hit in search(collection, METHODS["hnsw"], Query(vectors[i]), 10)]
         assert len(set(found) & set(exact(vectors, i, 10))) >= 9
 
 
@@ -63,14 +63,14 @@ def test_scalar_scores_are_dot_products_of_the_terms(collection: Collection, vec
     for i in range(20):
         asked = vocabulary.query_terms(vectors[i])
         wanted = rows[:, asked.ids] @ asked.weights.astype(np.float64)
-        hits = list(search(collection, METHODS["scalar"], Question(vectors[i]), 10))
+        hits = list(search(collection, METHODS["scalar"], Query(vectors[i]), 10))
         assert [hit.score for hit in hits] == pytest.approx(np.sort(wanted)[::-1][:10].tolist())
         overlap += len({hit.id for hit in hits} & set(exact(vectors, i, 10)))
     assert overlap > 100  # by chance it would be 5
 
 
 def test_what_they_touch_and_hold(collection: Collection, vectors: np.ndarray) -> None:
-    question = Question(vectors[0])
+    question = Query(vectors[0])
 
     def share(name: str) -> list[float]:
         hits = search(collection, METHODS[name], question, 10)
@@ -87,4 +87,4 @@ def test_an_index_is_built_once(collection: Collection) -> None:
     first = AnnSearch("bm25v-hnsw").index(collection)[0]
     assert AnnSearch("bm25v-hnsw", refine=True).index(collection)[0] is first
     with pytest.raises(InvalidInput, match="unknown FAISS index 'tree'"):
-        search(collection, Method("x", "", {"image": ("dense",)}, run=AnnSearch("tree")), Question(np.ones(DIM)), 3)
+        search(collection, Method("x", "", {"image": ("dense",)}, run=AnnSearch("tree")), Query(np.ones(DIM)), 3)

@@ -44,16 +44,16 @@ def test_a_fingerprint_is_of_ids_and_texts(beir: Path, tmp_path: Path) -> None:
     assert fingerprint(data) != fingerprint(load_beir(beir))
 
 
-def test_a_fusion_gets_a_collection_of_its_own_legs() -> None:
+def test_a_fusion_gets_a_collection_of_its_own_fields() -> None:
     names = ["words", "hybrid", "two-stage", "scalar", "dense", "tfidf", "splade"]
     found = grouped(find(names, "text"), "text")
-    shown = [(set(legs), [m.name for m in methods]) for legs, methods in found]
+    shown = [(set(fields), [m.name for m in methods]) for fields, methods in found]
     assert shown == [
         ({"words", "latent", "dense"}, ["hybrid", "words", "scalar", "dense", "tfidf"]),
         ({"latent", "dense"}, ["two-stage"]),
         ({"splade"}, ["splade"]),
     ]
-    assert [legs for legs, _ in grouped(find(["words", "tfidf"], "text"), "text")] == [("words",)]
+    assert [fields for fields, _ in grouped(find(["words", "tfidf"], "text"), "text")] == [("words",)]
 
 
 def test_what_a_search_touches(beir: Path) -> None:

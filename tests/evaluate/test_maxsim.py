@@ -12,8 +12,8 @@ from tests.encode.hub import tiny
 from tests.encode.hub.tiny import needs_hub
 from tests.evaluate.conftest import write_beir
 from tests.toys import ToyText
-from zipfian.collection import Collection, Leg
-from zipfian.collection.question import Question
+from zipfian.collection import Collection, Field
+from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import maxsim
 from zipfian.evaluate.build import built
@@ -29,7 +29,7 @@ TEXTS = [
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Iterator[Collection]:
-    with Collection.create(tmp_path / "c.zf", {"dense": Leg.dense(encoder=ToyText())}, encodings=False) as made:
+    with Collection.create(tmp_path / "c.zf", {"dense": Field.dense(encoder=ToyText())}, encodings=False) as made:
         made.add({"id": f"d{i}", "text": text} for i, text in enumerate(TEXTS))
         made.commit()
         yield made
@@ -48,37 +48,37 @@ def test_every_document_gets_its_score(collection: Collection, monkeypatch: pyte
     maxsim.MaxSimSearch().prepare(collection, counted.append)
     assert counted[-1] == 6  # two have no tokens
     asked = "puppy in a red car"
-    found = search(collection, METHODS["maxsim"], Question(asked), 10)
+    found = search(collection, METHODS["maxsim"], Query(asked), 10)
     assert {hit.id for hit in found} == {"d0", "d1", "d3", "d4", "d6", "d7"}
     for hit in found:
         assert hit.score == pytest.approx(by_hand(asked, TEXTS[int(hit.id[1:])]), abs=5e-3)  # kept in float16
     scores = [hit.score for hit in found]
     assert scores == sorted(scores, reverse=True)
-    assert [h.id for h in search(collection, METHODS["maxsim"], Question(asked), 2)] == [h.id for h in found][:2]
-    (touched,) = cost_of(collection, METHODS["maxsim"], "text", Question(asked), found)
+    assert [h.id for h in search(collection, METHODS["maxsim"], Query(asked), 2)] == [h.id for h in found][:2]
+    (touched,) = cost_of(collection, METHODS["maxsim"], "text", Query(asked), found)
     assert touched.share == 1.0
     assert METHODS["maxsim"].run is not None and METHODS["maxsim"].run.nbytes(collection) > 0
 
 
 def test_nothing_to_compare(tmp_path: Path) -> None:
-    with Collection.create(tmp_path / "v.zf", {"dense": Leg.dense(vector="v")}) as made:
+    with Collection.create(tmp_path / "v.zf", {"dense": Field.dense(vector="v")}) as made:
         made.add([{"id": "a", "vector": {"v": [1.0]}}])
         made.commit()
         with pytest.raises(InvalidInput, match="no encoder"):
-            search(made, METHODS["maxsim"], Question("x"), 1)
-    with Collection.create(tmp_path / "e.zf", {"dense": Leg.dense(encoder=ToyText())}, encodings=False) as made:
+            search(made, METHODS["maxsim"], Query("x"), 1)
+    with Collection.create(tmp_path / "e.zf", {"dense": Field.dense(encoder=ToyText())}, encodings=False) as made:
         made.add([{"id": "a", "text": " "}])
         made.commit()
         with pytest.raises(InvalidInput, match="no document has a stored text"):
-            search(made, METHODS["maxsim"], Question("x"), 1)
+            search(made, METHODS["maxsim"], Query("x"), 1)
 
 
 def test_another_encoder_gets_a_collection_of_its_own(tmp_path: Path) -> None:
     data = load_beir(write_beir(tmp_path / "tiny"))
     for encoder in (ToyText("one"), ToyText("two")):
         with built(data, ["dense"], tmp_path / "work", None, encoder) as collection:
-            assert collection.legs["dense"].model.encoder.fingerprint == encoder.fingerprint
-            assert len(search(collection, METHODS["maxsim"], Question("a cat in the light"), 3)) == 3
+            assert collection.fields["dense"].model.encoder.fingerprint == encoder.fingerprint
+            assert len(search(collection, METHODS["maxsim"], Query("a cat in the light"), 3)) == 3
     assert len(list((tmp_path / "work").iterdir())) == 2
 
 
@@ -90,11 +90,11 @@ def test_a_late_interaction_model_compares_what_it_projects(tmp_path: Path) -> N
     encoder = _encoder(str(tmp_path / "colbert"))
     assert encoder.projection and encoder.dim == 12
     texts = {f"d{i}": text for i, text in enumerate(tiny.TEXTS) if text}
-    with Collection.create(tmp_path / "c.zf", {"dense": Leg.dense(encoder=encoder)}, encodings=False) as made:
+    with Collection.create(tmp_path / "c.zf", {"dense": Field.dense(encoder=encoder)}, encodings=False) as made:
         made.add({"id": key, "text": text} for key, text in texts.items())
         made.commit()
         asked = "copper mill"
-        found = search(made, METHODS["maxsim"], Question(asked), 10)
+        found = search(made, METHODS["maxsim"], Query(asked), 10)
         query = encoder.encode_queries([asked])[0].vectors
         for hit in found:
             (document,) = encoder.encode_documents([texts[hit.id]])

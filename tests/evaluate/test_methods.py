@@ -8,8 +8,8 @@ import pytest
 from tests.evaluate.fakes import FakeCollection
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import methods
-from zipfian.evaluate.datasets import Picture, Query
-from zipfian.evaluate.methods import METHODS, Method, asked, check_legs, find, names, picture_argument, register
+from zipfian.evaluate.datasets import JudgedQuery, Picture
+from zipfian.evaluate.methods import METHODS, Method, asked, check_fields, find, names, picture_argument, register
 
 
 def test_the_contract_names_are_there() -> None:
@@ -29,19 +29,19 @@ def test_unknown_methods_and_wrong_kinds() -> None:
     assert [m.name for m in find(["dense", "words", "dense"], "text")] == ["dense", "words"]
 
 
-def test_a_missing_leg_says_how_to_add_it() -> None:
-    with pytest.raises(InvalidInput, match=r"needs the leg 'dense'; .* has: words\. Add it with .*add_leg"):
-        check_legs(FakeCollection(["words"], {}), METHODS["fusion"], "text")
-    check_legs(FakeCollection(["words", "dense"], {}), METHODS["fusion"], "text")
+def test_a_missing_field_says_how_to_add_it() -> None:
+    with pytest.raises(InvalidInput, match=r"needs the field 'dense'; .* has: words\. Add it with .*add_field"):
+        check_fields(FakeCollection(["words"], {}), METHODS["fusion"], "text")
+    check_fields(FakeCollection(["words", "dense"], {}), METHODS["fusion"], "text")
 
 
 def test_what_a_collection_is_asked() -> None:
     collection = FakeCollection(["latent"], {"latent": {"cats": ["d1"]}})
-    question = asked(Query("q", text="cats"))
+    question = asked(JudgedQuery("q", text="cats"))
     methods.search(collection, METHODS["latent-table"], question, 3)
     methods.search(collection, METHODS["latent"], question, 3)
     table, encoder = collection.asked
-    assert (table["k"], table["leg"], table["question"].mode) == (3, "latent", "table")
+    assert (table["k"], table["field"], table["question"].mode) == (3, "latent", "table")
     assert encoder["question"].mode is None
     assert table["question"]._passes is encoder["question"]._passes  # one pass of the encoder for both
 
@@ -49,7 +49,7 @@ def test_what_a_collection_is_asked() -> None:
 def test_registering() -> None:
     with pytest.raises(InvalidInput, match="already"):
         register(METHODS["words"])
-    register(Method("mine", "a test", {"text": ("words",)}, {"leg": "words"}))
+    register(Method("mine", "a test", {"text": ("words",)}, {"field": "words"}))
     try:
         assert "mine" in names("text") and "mine" not in names("image")
     finally:

@@ -41,8 +41,8 @@ def test_ignored_documents_leave_the_ranking_and_make_room(classes: Path) -> Non
     assert asked == {"own.jpg": 2, "q.jpg": 1}
 
 
-def test_a_leg_that_is_missing_stops_the_run(beir: Path) -> None:
-    with pytest.raises(InvalidInput, match="needs the leg 'dense'"):
+def test_a_field_that_is_missing_stops_the_run(beir: Path) -> None:
+    with pytest.raises(InvalidInput, match="needs the field 'dense'"):
         run_methods(FakeCollection(["words"], {}), [METHODS["dense"]], load_beir(beir), measures.TEXT)
 
 

@@ -13,8 +13,8 @@ from zipfian.evaluate.datasets import load_beir
 from zipfian.evaluate.tuning import (
     bm25_grid,
     cross_validate,
+    field_scores,
     folds_of,
-    leg_scores,
     tune_scoring,
     tune_weights,
     weight_grid,
@@ -60,13 +60,13 @@ def test_weights_share_one_exactly(n: int, step: float) -> None:
         assert len(grid) == 21 and (0.8, 0.2) in grid
 
 
-def test_weights_prefer_the_leg_that_knows() -> None:
+def test_weights_prefer_the_field_that_knows() -> None:
     scores = {f"q{i}": {"bad": [0.0, 1.0], "good": [1.0, 0.0]} for i in range(10)}
     found = tune_weights(scores, {q: {"good": 1} for q in scores}, ["a", "b"], step=0.25, measure="r@1")
     assert found.best[0] > 0.5 and found.held_out == 1.0
 
 
-def test_scoring_on_a_real_leg(beir: Path) -> None:
+def test_scoring_on_a_real_field(beir: Path) -> None:
     data = load_beir(beir)
     with built(data, ["words"]) as collection:
         grid = bm25_grid([0.9, 1.5], [0.0, 0.75], ["identity", "sqrt"])
@@ -74,7 +74,7 @@ def test_scoring_on_a_real_leg(beir: Path) -> None:
         assert found.tried == 8
         assert found.default == BM25()
         assert 0.0 < found.held_out <= 1.0
-        scores = leg_scores(collection, ["words"], data)
+        scores = field_scores(collection, ["words"], data)
         assert set(scores["q4"]) == {"d4", "d5"}
 
 
@@ -85,7 +85,7 @@ def test_scoring_on_a_real_leg(beir: Path) -> None:
         (lambda: folds_of(["a"], 2), "1 queries cannot be dealt into 2"),
         (lambda: weight_grid(2, 0.3), "must divide 1"),
         (lambda: weight_grid(2, 0.0), "must divide 1"),
-        (lambda: weight_grid(1), "at least two legs"),
+        (lambda: weight_grid(1), "at least two fields"),
         (lambda: bm25_grid([]), "the grid is empty"),
         (lambda: cross_validate("map", {"a": {"q": 1.0}}, "b"), "must be among those tried"),
     ],

@@ -15,7 +15,7 @@ DF = np.arange(400, 0, -1, dtype=np.int64)
 
 
 def distributions(count: int = 2) -> list[tuple[Any, ...]]:
-    return [(zipf_report(DF, 400, name=f"leg{i}"), DF) for i in range(count)]
+    return [(zipf_report(DF, 400, name=f"field{i}"), DF) for i in range(count)]
 
 
 def test_a_plot_is_written_as_png_and_svg(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_plot_is_written_as_png_and_svg(tmp_path: Path) -> None:
     png, svg = plot_zipf(distributions(), tmp_path / "a.png"), plot_zipf(distributions(), tmp_path / "a.svg")
     assert png.read_bytes().startswith(b"\x89PNG")
     text = svg.read_text(encoding="utf-8")
-    assert "leg0" in text and "leg1" in text
+    assert "field0" in text and "field1" in text
     assert svg.stat().st_size < 200_000
 
 

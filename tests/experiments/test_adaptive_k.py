@@ -10,12 +10,12 @@ import zipfian as zf
 from experiments.adaptive_k import Case, Kept, on_front, search_once, seconds_of, settings
 from experiments.catalogue import run_table
 from tests.toys import ToyText, toy_vocabulary
-from zipfian import Leg
-from zipfian.collection.hybrid import Run
-from zipfian.collection.question import Question
+from zipfian import Field
+from zipfian.collection.execute import Run
+from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import measures
-from zipfian.evaluate.datasets.base import Dataset, Query
+from zipfian.evaluate.datasets.base import Dataset, JudgedQuery
 from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.rerank.dense import rerank_dense
 
@@ -29,8 +29,12 @@ QRELS = {"q0": {"d0": 1, "d1": 1, "d6": 1}, "q1": {"d15": 1, "d16": 1}, "q2": {"
 @pytest.fixture
 def notes(tmp_path: Path) -> zf.Collection:
     encoder, sae = ToyText(), toy_vocabulary(tmp_path / "sae")
-    legs = {"words": Leg.words(), "latent": Leg.latent(sae, encoder=encoder), "dense": Leg.dense(encoder=encoder)}
-    made = zf.Collection.create(tmp_path / "notes.zf", legs, encodings=False)
+    fields = {
+        "words": Field.words(),
+        "latent": Field.latent(sae, encoder=encoder),
+        "dense": Field.dense(encoder=encoder),
+    }
+    made = zf.Collection.create(tmp_path / "notes.zf", fields, encodings=False)
     made.add({"id": i, "text": t} for i, t in TEXTS.items())
     made.commit()
     return made
@@ -39,7 +43,7 @@ def notes(tmp_path: Path) -> zf.Collection:
 def case(*first: str) -> Case:
     data = Dataset(
         "notes", "text", lambda: ({"id": i, "text": t} for i, t in TEXTS.items()), frozenset(TEXTS),
-        {q: Query(q, text=t) for q, t in QUERIES.items()}, QRELS, {"q1": frozenset({"d15"})},
+        {q: JudgedQuery(q, text=t) for q, t in QUERIES.items()}, QRELS, {"q1": frozenset({"d15"})},
     )  # fmt: skip
     return Case("notes", data, ("words", "latent", "dense"), first, "dense")
 
@@ -51,7 +55,7 @@ def test_a_kept_query_ranks_as_a_search_does(notes: zf.Collection, first: tuple[
     assert len(sample) == len(QUERIES)
     for setting in (0, 3, 200, AdaptiveK(4, 10, 0.5), AdaptiveK(4, 10, 50.0)):
         for key in ("q0", "q2"):  # q1 has a document that is left out of its rankings
-            found = Run(notes.view(), Question(QUERIES[key]), which.plan(setting)).search(10, None)
+            found = Run(notes.searcher(), Query(QUERIES[key]), which.plan(setting)).search(10, None)
             chosen: Any = found.choice.K if found.choice else setting
             depth = 0 if found.reranked is None else min(chosen, 10_000)
             one = kept[key]
@@ -66,7 +70,7 @@ def test_measures_are_those_of_the_lab(notes: zf.Collection) -> None:
     run = {}
     for key, text in QUERIES.items():
         ignored = which.dataset.ignore.get(key, frozenset())
-        run[key] = [(h.id, h.score) for h in notes.search(text, k=len(TEXTS), leg="latent") if h.id not in ignored]
+        run[key] = [(h.id, h.score) for h in notes.search(text, k=len(TEXTS), field="latent") if h.id not in ignored]
     wanted = measures.evaluate(run, QRELS, ["r@1", "map"])
     for key, one in kept.items():
         assert one.measured(0) == pytest.approx((wanted["r@1"][key], wanted["map"][key]))
@@ -79,7 +83,7 @@ def test_words_tell_how_rare_they_are(notes: zf.Collection) -> None:
     assert kept["q0"].rarity is not None and kept["q0"].rarity < 0.5  # nobody wrote "hound"
     assert all(one.rarity is None for one in search_once(notes, case("latent"))[0].values())
     plan = case("words").plan(AdaptiveK(4, 10, 50.0))
-    choice = Run(notes.view(), Question(QUERIES["q0"]), plan).search(3, None).choice
+    choice = Run(notes.searcher(), Query(QUERIES["q0"]), plan).search(3, None).choice
     assert choice is not None and choice.rarity == kept["q0"].rarity
 
 
@@ -96,10 +100,10 @@ def test_the_front() -> None:
 
 def test_settings_and_times(notes: zf.Collection) -> None:
     names = settings()
-    assert names["K=0"] == 0 and sum("(balanced)" in name for name in names) == 1
+    assert names["rerank_depth=0"] == 0 and sum("(balanced)" in name for name in names) == 1
     assert len({repr(s) for s in names.values()}) == len(names)
     which = case("words")
-    seconds = seconds_of(notes.view(), which, [Question("cat runs")], [0, 10, AdaptiveK()])
+    seconds = seconds_of(notes.searcher(), which, [Query("cat runs")], [0, 10, AdaptiveK()])
     assert seconds.shape == (3, 1) and (seconds > 0).all()
     with pytest.raises(InvalidInput, match="adaptive-k needs pets"):
         run_table("adaptive-k", {})

@@ -14,7 +14,7 @@ from experiments import fusion
 from experiments.catalogue import run_table
 from tests.evaluate.conftest import DOCS, write_beir
 from tests.toys import ToyText, toy_vocabulary
-from zipfian import Leg
+from zipfian import Field
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.results import Report
@@ -53,12 +53,12 @@ def test_every_comparison_is_corrected_for_all(folders: dict[str, Path]) -> None
     for name in folders:
         results = report(name).results
         best = max(("words", "latent", "dense"), key=lambda m: results[m].values["ndcg@10"])
-        for word, against in (("leg", best), ("rrf", "rrf")):
+        for word, against in (("field", best), ("rrf", "rrf")):
             test = paired(results[against].per_query["ndcg@10"], results["hybrid"].per_query["ndcg@10"])
             assert rows[name][f"over {word} p"] == test.p and rows[name][f"over {word}"] == test.difference
             raw.append(test.p)
-        assert rows[name]["best leg"] == best  # never the table, which is latent by another way
-    assert [rows[name][f"over {w} Holm p"] for name in folders for w in ("leg", "rrf")] == holm(raw)
+        assert rows[name]["best field"] == best  # never the table, which is latent by another way
+    assert [rows[name][f"over {w} Holm p"] for name in folders for w in ("field", "rrf")] == holm(raw)
     assert holm(raw) != raw
 
 
@@ -72,7 +72,7 @@ def test_means_leave_limit_small_out_and_keep_choosers_apart(folders: dict[str, 
 
 def test_the_page_shows_both_fusions_and_both_tests(folders: dict[str, Path]) -> None:
     text = run_table("fusion", folders).markdown()
-    head = "| dataset | queries | words | latent | latent-table | dense | rrf | hybrid | best leg | over leg |"
+    head = "| dataset | queries | words | latent | latent-table | dense | rrf | hybrid | best field | over field |"
     assert head in text and "over rrf Holm p" in text
     assert "had no part in any choice: nfcorpus, other." in text and "Holm's correction" in text
 
@@ -100,10 +100,10 @@ def test_seeds_are_spread_around_their_mean(folders: dict[str, Path], monkeypatc
 def test_one_pass_serves_all_seeds(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ToyText()
     toys = {"text-16k": toy_vocabulary(tmp_path / "a"), "b": toy_vocabulary(tmp_path / "b", k=3)}
-    legs = SimpleNamespace(
-        words=Leg.words,
-        latent=lambda vocabulary: Leg.latent(toys[str(vocabulary)], encoder=encoder),
-        dense=lambda source: Leg.dense(encoder=encoder) if source == "text" else None,
+    fields = SimpleNamespace(
+        words=Field.words,
+        latent=lambda vocabulary: Field.latent(toys[str(vocabulary)], encoder=encoder),
+        dense=lambda source: Field.dense(encoder=encoder) if source == "text" else None,
     )
 
     class OwnCache(EncodingCache):
@@ -111,7 +111,7 @@ def test_one_pass_serves_all_seeds(folders: dict[str, Path], tmp_path: Path, mon
             super().__init__(tmp_path / "encodings")
 
     monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
-    monkeypatch.setattr(fusion, "Leg", legs)
+    monkeypatch.setattr(fusion, "Field", fields)
     made = run_table("seeds", {"other": folders["other"], "sae-1": Path("b")})
     assert {row["method"]: row["least"] <= row["mean"] <= row["most"] for row in made.rows} == dict.fromkeys(
         fusion.SEEDED, True

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from zipfian.errors import InvalidInput
 from zipfian.explain.fusion import explain_fused, explain_reranked
-from zipfian.fuse import RRF, Adaptive, Fused, LegList, Linear, Method, gather
+from zipfian.fuse import RRF, Adaptive, FieldList, Fused, Linear, Method, gather
 from zipfian.rerank import rerank_dense, rerank_late, rerank_training_free
 from zipfian.types import Explanation
 
@@ -32,19 +32,19 @@ def check_sums(tree: Explanation) -> None:
 
 
 def fused(method: Method, seed: int = 0) -> tuple[Fused, dict[int, dict[str, Explanation]]]:
-    """A fused ranking of 30 documents, and each leg's own explanations with random terms."""
+    """A fused ranking of 30 documents, and each field's own explanations with random terms."""
     rng = np.random.default_rng(seed)
     terms = rng.gamma(1.0, 3.0, (30, 4)) * (rng.random((30, 4)) < 0.6)
     words = np.zeros(30)
     for j in range(4):
         words += terms[:, j]
     dense = rng.uniform(-1, 1, 30)
-    legs = []
+    fields = []
     for name, scores, matching in (("words", words, words > 0), ("dense", dense, dense > -2)):
         docs = np.flatnonzero(matching)
         docs = docs[np.lexsort((docs, -scores[docs]))][:12]
-        legs.append(LegList(name, docs, scores[docs], 30, coverage=0.95 if name == "words" else None))
-    found = method.fuse(gather(legs, lambda i, d: (words, dense)[i][d]))
+        fields.append(FieldList(name, docs, scores[docs], 30, coverage=0.95 if name == "words" else None))
+    found = method.fuse(gather(fields, lambda i, d: (words, dense)[i][d]))
     trees = {
         d: {
             "words": Explanation(
@@ -83,7 +83,7 @@ def test_parts_sum_down_to_the_terms(seed: int, method: Method) -> None:
 
 
 def population(raw: np.ndarray, docs: np.ndarray) -> np.ndarray:
-    """The scores a leg is normalised by: its 12 best of the 30 documents, and 0 for the 18 it does not list."""
+    """The scores a field is normalised by: its 12 best of the 30 documents, and 0 for the 18 it does not list."""
     best = np.sort(raw[docs])[::-1][:12]
     return np.concatenate([best, np.zeros(30 - len(best))])
 
@@ -102,7 +102,7 @@ def unit_and_zero(method: Method, scores: np.ndarray) -> tuple[float, float]:
 def test_every_part_is_worked_out_by_hand(method: Method, seed: int) -> None:
     """Weight x raw part / unit for each term, and weight x zero point / unit taken off: no rest to hide in."""
     found, trees = fused(method, seed)
-    raw = {leg: np.array([trees[d][leg].value for d in range(30)]) for leg in ("words", "dense")}
+    raw = {field: np.array([trees[d][field].value for d in range(30)]) for field in ("words", "dense")}
     matching = {"words": np.flatnonzero(raw["words"] > 0), "dense": np.arange(30)}
     weight = {"words": 0.95**8, "dense": 0.5} if isinstance(method, Adaptive) else {"words": 1.0, "dense": 1.0}
     if isinstance(method, Linear):
@@ -110,37 +110,37 @@ def test_every_part_is_worked_out_by_hand(method: Method, seed: int) -> None:
     for doc in found.docs.tolist():
         tree = explain_fused(found, doc, trees[doc])
         total = 0.0
-        for node, leg in zip(tree.parts, ("words", "dense"), strict=True):
-            unit, zero = unit_and_zero(method, population(raw[leg], matching[leg]))
-            factor = weight[leg] / unit
-            terms = trees[doc][leg].parts or (trees[doc][leg],) * (leg == "dense")
+        for node, field in zip(tree.parts, ("words", "dense"), strict=True):
+            unit, zero = unit_and_zero(method, population(raw[field], matching[field]))
+            factor = weight[field] / unit
+            terms = trees[doc][field].parts or (trees[doc][field],) * (field == "dense")
             shown = [part for part in node.parts if part.kind in ("term", "cosine")]
             told = [(part.kind, part.field, part.term) for part in shown]
             assert told == [(t.kind, t.field, t.term) for t in terms]
-            assert [part.label for part in shown] == (["score"] if leg == "dense" else [t.label for t in terms])
+            assert [part.label for part in shown] == (["score"] if field == "dense" else [t.label for t in terms])
             assert [part.value for part in shown] == pytest.approx([t.value * factor for t in terms], rel=1e-12)
-            if leg == "words":
+            if field == "words":
                 assert [part.details for part in shown] == [{"tf": 1.0, "raw": t.value} for t in terms]
             less = [part for part in node.parts if part.kind == "baseline"]
             assert [part.value for part in less] == pytest.approx([-zero * factor] * bool(zero), rel=1e-12)
-            assert all(part.field == leg and part.label.startswith("less what") for part in less)
+            assert all(part.field == field and part.label.startswith("less what") for part in less)
             rounding = [part for part in node.parts if part.kind == "correction"]
             assert sum(abs(part.value) for part in rounding) < 1e-12
             assert len(node.parts) == len(shown) + len(less) + len(rounding)
-            share = weight[leg] * (raw[leg][doc] - zero) / unit
+            share = weight[field] * (raw[field][doc] - zero) / unit
             assert node.value == pytest.approx(share, rel=1e-9, abs=1e-12)
             total += share
         assert tree.value == pytest.approx(total, rel=1e-9, abs=1e-12)
 
 
 def test_parts_of_parts_and_their_places_are_carried_along() -> None:
-    """A leg whose terms come apart again: every level is scaled by the same factor, and keeps what it shows."""
+    """A field whose terms come apart again: every level is scaled by the same factor, and keeps what it shows."""
     found, trees = fused(Linear(normalise="minmax"))
     doc = int(found.docs[0])
     deep = Explanation(3.0, "b", (Explanation(1.0, "c", evidence=({"start": 4},)), Explanation(2.0, "d")))
     raw = trees[doc]["words"].value
-    leg = Explanation(raw, "words: BM25", (Explanation(raw - 3.0, "a"), deep))
-    node = explain_fused(found, doc, {**trees[doc], "words": leg}).parts[0]
+    field = Explanation(raw, "words: BM25", (Explanation(raw - 3.0, "a"), deep))
+    node = explain_fused(found, doc, {**trees[doc], "words": field}).parts[0]
     numbers = found.populations[0]
     factor = 1.0 / (numbers["high"] - numbers["low"])
     assert [part.label for part in node.parts[:2]] == ["a", "b"]
@@ -161,7 +161,7 @@ def test_ranks_have_no_parts() -> None:
     assert [part.parts for part in tree.parts] == [(), ()]
 
 
-def test_a_leg_shows_raw_mean_deviation_and_weight() -> None:
+def test_a_field_shows_raw_mean_deviation_and_weight() -> None:
     found, trees = fused(Adaptive())
     doc = int(found.docs[0])
     node = explain_fused(found, doc, trees[doc]).parts[0]
@@ -177,11 +177,11 @@ def test_a_leg_shows_raw_mean_deviation_and_weight() -> None:
 
 
 def test_a_missing_vector_is_said_plainly() -> None:
-    legs = [
-        LegList("words", np.array([0]), np.array([2.0]), 3),
-        LegList("dense", np.array([1, 2]), np.array([0.5, 0.1]), 2),
+    fields = [
+        FieldList("words", np.array([0]), np.array([2.0]), 3),
+        FieldList("dense", np.array([1, 2]), np.array([0.5, 0.1]), 2),
     ]
-    found = Adaptive().fuse(gather(legs, lambda i, d: np.full(len(d), np.nan) if i else np.zeros(len(d))))
+    found = Adaptive().fuse(gather(fields, lambda i, d: np.full(len(d), np.nan) if i else np.zeros(len(d))))
     tree = explain_fused(found, 0, {"dense": Explanation(0.0, "dense: no vector")})
     assert tree.parts[1].details["raw"] is None
     check_sums(tree)
@@ -248,7 +248,7 @@ def test_parts_that_do_not_make_the_score_are_refused(
     """More than rounding is missing: it is not passed off as a correction."""
     found, trees = fused(method)
     doc = next(doc for doc in found.docs.tolist() if len(trees[doc]["words"].parts) > 1)
-    with pytest.raises(InvalidInput, match=r"the explanation of leg 'words' comes to .* but its score is"):
+    with pytest.raises(InvalidInput, match=r"the explanation of field 'words' comes to .* but its score is"):
         explain_fused(found, doc, {**trees[doc], "words": spoil(trees[doc]["words"])})
 
 

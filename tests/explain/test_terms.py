@@ -12,7 +12,7 @@ import pytest
 import zipfian as zf
 from tests.equality.compare import FORMULAS
 from tests.equality.texts import paragraphs
-from zipfian.collection import Leg
+from zipfian.collection import Field
 from zipfian.errors import InvalidInput
 from zipfian.explain.terms import compare, describe
 from zipfian.limits import MAX_EVIDENCE
@@ -24,14 +24,14 @@ N_TERMS = 50
 
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> zf.Collection:
-    """The language reference in several segments with deleted documents, and a leg of made-up terms."""
+    """The language reference in several segments with deleted documents, and a field of made-up terms."""
     rng = np.random.default_rng(2)
     documents = []
     for d in paragraphs():
         ids = np.flatnonzero(rng.random(N_TERMS) < 0.1)
         documents.append({**d, "terms": {"latent": (ids, rng.uniform(0.05, 4.0, len(ids)))}})
-    legs = {"words": Leg.words(), "latent": Leg.terms(N_TERMS)}
-    c = zf.Collection.create(tmp_path_factory.mktemp("explain") / "c", legs)
+    fields = {"words": Field.words(), "latent": Field.terms(N_TERMS)}
+    c = zf.Collection.create(tmp_path_factory.mktemp("explain") / "c", fields)
     for start in range(0, len(documents), 700):
         c.add(documents[start : start + 700])
         c.commit()
@@ -96,7 +96,7 @@ def test_1000_random_pairs(reference: zf.Collection, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("formula", FORMULAS, ids=str)
-def test_every_hit_of_a_leg_of_terms(reference: zf.Collection, formula: zf.BM25) -> None:
+def test_every_hit_of_a_field_of_terms(reference: zf.Collection, formula: zf.BM25) -> None:
     rng = np.random.default_rng(4)
     for _ in range(4):
         terms = np.flatnonzero(rng.random(N_TERMS) < 0.15)
@@ -119,7 +119,7 @@ def test_the_numbers_behind_a_bm25_score(reference: zf.Collection) -> None:
         n, length, mean = (tree.details[key] for key in ("N", "length", "mean_length"))
         assert n == len(reference)
         assert length == len(Words().terms(hit.text))
-        assert mean == pytest.approx(reference.stats()["legs"]["words"]["mean_length"])
+        assert mean == pytest.approx(reference.stats()["fields"]["words"]["mean_length"])
         for part in tree.parts:
             d = part.details
             assert d["idf"] == pytest.approx(np.log1p((n - d["df"] + 0.5) / (d["df"] + 0.5)))
@@ -215,7 +215,7 @@ def test_a_term_that_stands_in_very_many_places(tmp_path: Path) -> None:
 
 
 def test_pruned_terms_are_no_part_of_a_score(tmp_path: Path) -> None:
-    with zf.Collection.create(tmp_path / "c", {"words": Leg.words(pruning=Pruning(max_df_share=0.5))}) as c:
+    with zf.Collection.create(tmp_path / "c", {"words": Field.words(pruning=Pruning(max_df_share=0.5))}) as c:
         c.add([{"id": str(i), "text": f"common rare{i}"} for i in range(4)])
         c.commit()
         tree = c.explain("common rare2", "2")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zipfian.errors import InvalidInput
-from zipfian.fuse import POOL, RRF, Adaptive, Candidates, LegList, Linear, Method, gather, method_from_json
+from zipfian.fuse import POOL, RRF, Adaptive, Candidates, FieldList, Linear, Method, gather, method_from_json
 from zipfian.fuse.normalise import constants, population
 
 METHODS: list[Method] = [
@@ -21,7 +21,7 @@ METHODS: list[Method] = [
 
 
 class Corpus:
-    """Random scores of every document in three legs; words and latent match some documents, dense scores most."""
+    """Random scores of every document in three fields; words and latent match some documents, dense scores most."""
 
     names = ("words", "latent", "dense")
 
@@ -37,17 +37,17 @@ class Corpus:
         self.coverage = float(rng.random())
         self.n = n
 
-    def leg(self, i: int, depth: int) -> LegList:
+    def field(self, i: int, depth: int) -> FieldList:
         column = self.scores[:, i]
         able = ~np.isnan(column) & ((column > 0) if i < 2 else True)
         docs = np.flatnonzero(able)
         docs = docs[np.lexsort((docs, -column[docs]))][:depth]
         n_scored = self.n if i < 2 else int(able.sum())
         coverage = self.coverage if i == 0 else None
-        return LegList(self.names[i], docs, column[docs], n_scored, coverage=coverage)
+        return FieldList(self.names[i], docs, column[docs], n_scored, coverage=coverage)
 
     def candidates(self, depth: int) -> Candidates:
-        return gather([self.leg(i, depth) for i in range(3)], lambda i, docs: self.scores[docs, i])
+        return gather([self.field(i, depth) for i in range(3)], lambda i, docs: self.scores[docs, i])
 
     def search(self, method: Method, k: int) -> Any:
         return method.fuse(self.candidates(method.depth(k))).top(k)
@@ -106,22 +106,22 @@ def test_how_many_are_proved_by_hand() -> None:
     assert fused.top(1).proved == 1
     whole = gather(
         lists(("a", [4, 5], [6.0, 4.0], 2), ("b", [5, 4], [2.5, 2.0], 2)), lambda i, d: np.zeros(len(d))
-    )  # both lists hold every document there is: outside, a leg has its lowest score at best
+    )  # both lists hold every document there is: outside, a field has its lowest score at best
     assert Linear({}, "none").fuse(whole).proved == 2
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.permutations([0, 1, 2]))
-def test_the_order_of_legs_changes_no_ranking(seed: int, order: Sequence[int]) -> None:
+def test_the_order_of_fields_changes_no_ranking(seed: int, order: Sequence[int]) -> None:
     corpus = Corpus(seed, 200)
     one = Adaptive().fuse(corpus.candidates(POOL))
-    two = Adaptive().fuse(gather([corpus.leg(i, POOL) for i in order], lambda i, docs: corpus.scores[docs, order[i]]))
+    two = Adaptive().fuse(gather([corpus.field(i, POOL) for i in order], lambda i, docs: corpus.scores[docs, order[i]]))
     np.testing.assert_allclose(np.sort(one.scores), np.sort(two.scores), rtol=1e-12, atol=1e-12)
     assert one.docs[:5].tolist() == two.docs[:5].tolist()
 
 
-def lists(*rows: tuple[str, list[int], list[float], int]) -> list[LegList]:
-    return [LegList(n, np.array(d, np.int64), np.array(s, np.float64), size) for n, d, s, size in rows]
+def lists(*rows: tuple[str, list[int], list[float], int]) -> list[FieldList]:
+    return [FieldList(n, np.array(d, np.int64), np.array(s, np.float64), size) for n, d, s, size in rows]
 
 
 def test_whoever_missed_a_list_is_scored_exactly() -> None:
@@ -149,7 +149,7 @@ def test_rrf_known_values() -> None:
 
 
 def test_rrf_breaks_ties_by_exact_scores() -> None:
-    """1 and 2 have swapped ranks; the leg where they differ more decides, not the document number."""
+    """1 and 2 have swapped ranks; the field where they differ more decides, not the document number."""
     found = gather(lists(("a", [1, 2], [3.0, 2.9], 5), ("b", [2, 1], [9.0, 1.0], 5)), lambda i, d: np.zeros(len(d)))
     fused = RRF().fuse(found)
     assert fused.scores[0] == fused.scores[1]
@@ -157,10 +157,10 @@ def test_rrf_breaks_ties_by_exact_scores() -> None:
 
 
 def test_the_population_holds_documents_that_share_nothing() -> None:
-    leg = lists(("words", [3], [4.0], 1_000))[0]
-    assert population(leg).tolist() == [4.0] + [0.0] * (POOL - 1)
-    numbers = constants(leg, "z")
-    # one match among a hundred: as decided as a leg can be
+    field = lists(("words", [3], [4.0], 1_000))[0]
+    assert population(field).tolist() == [4.0] + [0.0] * (POOL - 1)
+    numbers = constants(field, "z")
+    # one match among a hundred: as decided as a field can be
     assert (4.0 - numbers["mean"]) / numbers["deviation"] == pytest.approx(np.sqrt(POOL - 1))
     few = lists(("dense", [3], [0.4], 1))[0]
     assert population(few).tolist() == [0.4]
@@ -194,9 +194,9 @@ def test_a_document_without_a_vector_counts_as_the_last() -> None:
 def test_adaptive_weights_follow_the_query() -> None:
     def weights(coverage: float | None, words: list[float], asked: int = 3, size: float | None = 100.0) -> list[float]:
         rows = [
-            LegList("words", np.arange(len(words)), np.array(words), 50, coverage=coverage, query_words=asked),
-            LegList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, kind="dense", mean_words=size),
-            LegList("latent", np.arange(2), np.array([5.0, 1.0]), 50),
+            FieldList("words", np.arange(len(words)), np.array(words), 50, coverage=coverage, query_words=asked),
+            FieldList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, kind="dense", mean_words=size),
+            FieldList("latent", np.arange(2), np.array([5.0, 1.0]), 50),
         ]
         return Adaptive().fuse(gather(rows, lambda i, d: np.zeros(len(d)))).weights.tolist()
 
@@ -211,18 +211,18 @@ def test_adaptive_weights_follow_the_query() -> None:
     assert weights(1.0, [1.0] * 50) == pytest.approx([0.0, 0.6, 1.0])  # found everything alike
 
 
-def test_a_document_is_judged_by_the_legs_that_can_read_it() -> None:
-    """Documents 0 to 4 have a caption, 5 to 9 none; 7 is what the picture leg likes best."""
+def test_a_document_is_judged_by_the_fields_that_can_read_it() -> None:
+    """Documents 0 to 4 have a caption, 5 to 9 none; 7 is what the picture field likes best."""
     text = np.array([0.5, 0.4, 0.1, 0.0, -0.1, *[np.nan] * 5])
     words = np.array([3.0, 1.0, *[0.0] * 8])
     image = np.array([0.1, 0.0, 0.2, 0.1, 0.0, 0.3, 0.2, 0.9, 0.1, 0.0])
     columns = (text, words, image)
-    legs = [
-        LegList("dense-text", np.arange(5), text[:5], 5, "dense", mean_words=60.0, source="text"),
-        LegList("words", np.arange(2), words[:2], 10, coverage=1.0, source="text"),
-        LegList("aligned", *_best(image), 10, source="image"),
+    fields = [
+        FieldList("dense-text", np.arange(5), text[:5], 5, "dense", mean_words=60.0, source="text"),
+        FieldList("words", np.arange(2), words[:2], 10, coverage=1.0, source="text"),
+        FieldList("aligned", *_best(image), 10, source="image"),
     ]
-    fused = Adaptive().fuse(gather(legs, lambda i, d: columns[i][d]))
+    fused = Adaptive().fuse(gather(fields, lambda i, d: columns[i][d]))
     at = fused.docs.tolist()
     assert set(at[:2]) == {0, 7}, "the best caption and the best picture; before, 7 was behind every caption"
     row = at.index(7)
@@ -243,11 +243,11 @@ def _best(column: Any) -> tuple[Any, Any]:
 
 
 def test_words_nobody_trusts_are_better_than_nothing() -> None:
-    legs = [
-        LegList("words", np.array([4, 2]), np.array([8.0, 1.0]), 9, coverage=0.0),
-        LegList("dense", np.array([], np.int64), np.array([]), 0),
+    fields = [
+        FieldList("words", np.array([4, 2]), np.array([8.0, 1.0]), 9, coverage=0.0),
+        FieldList("dense", np.array([], np.int64), np.array([]), 0),
     ]
-    fused = Adaptive().fuse(gather(legs, lambda i, d: np.full(len(d), np.nan)))
+    fused = Adaptive().fuse(gather(fields, lambda i, d: np.full(len(d), np.nan)))
     assert fused.docs.tolist() == [4, 2]
     assert fused.weights.tolist() == [1.0, 0.0]
 
@@ -256,24 +256,24 @@ def test_words_nobody_trusts_are_better_than_nothing() -> None:
     ("words", "weight"), [(None, 0.5), (400.0, 0.5), (50.0, 0.5), (25.0, 1.0), (3.0, 2.0), (0.0, 2.0)]
 )
 def test_vectors_of_short_texts_count_for_more(words: float | None, weight: float) -> None:
-    leg = LegList("dense", np.arange(2), np.array([0.9, 0.1]), 2, mean_words=words)
-    fused = Adaptive().fuse(gather([leg], lambda i, d: np.zeros(len(d))))
+    field = FieldList("dense", np.arange(2), np.array([0.9, 0.1]), 2, mean_words=words)
+    fused = Adaptive().fuse(gather([field], lambda i, d: np.zeros(len(d))))
     assert fused.weights.tolist() == [weight]
     assert fused.about["signals"]["dense"]["mean_words"] == words
 
 
 def test_words_decide_where_one_document_has_all_of_a_rare_query() -> None:
-    """The best document of the words leg is last in the vectors' list, and still comes first."""
+    """The best document of the words field is last in the vectors' list, and still comes first."""
     n = 60
     words = np.zeros(n)
     words[41] = 8.0
     dense = np.linspace(0.6, 0.2, n)
     dense[41] = 0.1
-    legs = [
-        LegList("words", np.array([41]), np.array([8.0]), n, coverage=1.0),
-        LegList("dense", np.argsort(-dense, kind="stable"), np.sort(dense)[::-1], n),
+    fields = [
+        FieldList("words", np.array([41]), np.array([8.0]), n, coverage=1.0),
+        FieldList("dense", np.argsort(-dense, kind="stable"), np.sort(dense)[::-1], n),
     ]
-    fused = Adaptive().fuse(gather(legs, lambda i, d: (words, dense)[i][d]))
+    fused = Adaptive().fuse(gather(fields, lambda i, d: (words, dense)[i][d]))
     assert fused.docs[0] == 41
     assert fused.about["signals"]["words"]["peak"] > fused.about["signals"]["dense"]["peak"]
 
@@ -309,7 +309,7 @@ def zeros(_: int, docs: Any) -> Any:
         (lambda: Adaptive(least=1.5), "least must lie"),
         (lambda: method_from_json("best"), "unknown fusion method 'best'; one of adaptive, linear, rrf"),
         (lambda: method_from_json({"method": "rrf", "depth": 3}), "does not have"),
-        (lambda: gather([], zeros), "at least one leg"),
+        (lambda: gather([], zeros), "at least one field"),
         (lambda: gather(lists(("a", [1], [1.0], 2), ("a", [1], [1.0], 2)), zeros), "fused once"),
         (lambda: gather(lists(("a", [1], [float("nan")], 2)), zeros), "NaN"),
         (lambda: gather(lists(("a", [1, 2], [1.0, 2.0], 2)), zeros), "descending"),
@@ -319,14 +319,14 @@ def zeros(_: int, docs: Any) -> Any:
             lambda: gather(lists(("a", [1], [2.0], 3), ("b", [2], [2.0], 3)), lambda i, d: np.full(len(d), np.inf)),
             "no usable scores",
         ),
-        (lambda: Linear({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), zeros)), "legs are: a"),
+        (lambda: Linear({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), zeros)), "fields are: a"),
         (
             lambda: Adaptive().fuse(
-                gather([LegList("dense", np.arange(1), np.ones(1), 1, mean_words=float("nan"))], zeros)
+                gather([FieldList("dense", np.arange(1), np.ones(1), 1, mean_words=float("nan"))], zeros)
             ),
             "words per document",
         ),
-        (lambda: Adaptive({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), zeros)), "legs are: a"),
+        (lambda: Adaptive({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), zeros)), "fields are: a"),
     ],
 )
 def test_bad_input(make: Any, message: str) -> None:

@@ -9,18 +9,18 @@ import pytest
 import zipfian as zf
 from tests.retrieve.segments import write
 from zipfian.fuse import coverage
-from zipfian.index.leg import LegWriteSpec
+from zipfian.index.field import FieldWriteSpec
 from zipfian.retrieve.scoring import Scoring
-from zipfian.retrieve.searcher import LegSearcher
+from zipfian.retrieve.searcher import FieldSearcher
 
-COUNT = LegWriteSpec("count", 1.0)
+COUNT = FieldWriteSpec("count", 1.0)
 
 
 def asked(folder: Path, query: dict[str, float], scoring: Scoring) -> float | None:
     """Twenty documents of four words; one has both rare words."""
     rows = [{"the": 1.0, "likes": 1.0, f"a{i}": 1.0, f"b{i}": 1.0} for i in range(19)]
     rows.append({"the": 1.0, "likes": 1.0, "rare": 1.0, "odd": 1.0})
-    searcher = LegSearcher("t", write(folder / "c", [rows], COUNT), scoring)
+    searcher = FieldSearcher("t", write(folder / "c", [rows], COUNT), scoring)
     prepared = searcher.prepare(query)
     _, scores = searcher.search(prepared, 5)
     return coverage(searcher, query, prepared, float(scores[0]) if len(scores) else 0.0)

@@ -225,17 +225,17 @@ def _weights(rng: random.Random, contents: Contents) -> None:
 
 
 def _deletes(rng: random.Random, contents: Contents) -> None:
-    legs = contents.meta["legs"]
-    i = rng.randrange(len(legs))
+    fields = contents.meta["fields"]
+    i = rng.randrange(len(fields))
     how = rng.randrange(5)
     if how == 0:
-        legs[i]["length"] = rng.choice((0, 1, legs[i]["length"] * 2, 2**70))
+        fields[i]["length"] = rng.choice((0, 1, fields[i]["length"] * 2, 2**70))
     elif how == 1:
         contents.sections[f"{i}.counts"][:] = 1
     elif how == 2:
         contents.sections[f"{i}.terms"] = contents.sections[f"{i}.terms"].astype(np.uint64) + np.uint64(2**64 - 4)
     elif how == 3:
-        legs[i]["terms"] = 0
+        fields[i]["terms"] = 0
         contents.sections[f"{i}.terms"] = contents.sections[f"{i}.terms"][:0]
         contents.sections[f"{i}.counts"] = contents.sections[f"{i}.counts"][:0]
     else:
@@ -382,9 +382,9 @@ ATTACKS: dict[str, Forgery] = {
     "several of these in several files": _anywhere(_several, times=3),
     "millions of documents that are not there, all files agreeing": _claimed_documents,
     "a document file that is nothing but a claim": _empty_documents,
-    "billions of postings that are not there": _in("leg:codes", _claimed_postings),
-    "weights of another kind or scale": _in("leg:codes", _weights),
-    "weights of another kind or scale, of words": _in("leg:words", _weights),
+    "billions of postings that are not there": _in("field:codes", _claimed_postings),
+    "weights of another kind or scale": _in("field:codes", _weights),
+    "weights of another kind or scale, of words": _in("field:words", _weights),
     "deletes that take away the wrong amount": _in("del", _deletes),
     "metadata nested 100,000 deep, or none at all": _in("doc", _metadata),
     "ids, texts and metadata over the limits": _in("doc", _over_limits),
@@ -392,6 +392,6 @@ ATTACKS: dict[str, Forgery] = {
     "the previous manifest is gone": _no_previous_manifest,
     "a text block that unpacks to gigabytes": _in("doc", _bomb),
     "a document of the largest size": _largest_document,
-    "long posting lists of shape n x 1": _in("leg:codes", _column_of_numbers),
+    "long posting lists of shape n x 1": _in("field:codes", _column_of_numbers),
 }
 """Every attack: from its random numbers, on the collection in a folder."""

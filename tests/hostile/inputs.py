@@ -185,16 +185,16 @@ def _large_text(rng: Random, c: zf.Collection) -> str:
 
 def _odd_query(rng: Random, c: zf.Collection) -> str:
     asked = pools.anything(rng)
-    return f"{len(c.search(asked, leg=rng.choice([None, 'words', 'codes', 'near'])))} hits"
+    return f"{len(c.search(asked, field=rng.choice([None, 'words', 'codes', 'near'])))} hits"
 
 
 def _odd_query_terms(rng: Random, c: zf.Collection) -> str:
-    return f"{len(c.search(pools.terms(rng, TERMS), leg='codes'))} hits"
+    return f"{len(c.search(pools.terms(rng, TERMS), field='codes'))} hits"
 
 
 def _odd_query_vector(rng: Random, c: zf.Collection) -> str:
     asked = pools.vector(rng, DIM)
-    hits = c.search(asked if rng.random() < 0.2 else np.asarray(asked), leg="near", k=5)
+    hits = c.search(asked if rng.random() < 0.2 else np.asarray(asked), field="near", k=5)
     scores = [h.score for h in hits]
     plain = np.asarray(asked, np.float64)
     if plain.any() and (
@@ -211,16 +211,16 @@ def _long_query(rng: Random, c: zf.Collection) -> str:
 
 def _odd_k(rng: Random, c: zf.Collection) -> str:
     k = rng.choice(pools.NUMBERS)
-    found = c.search("apple river", k=k, leg="words")
+    found = c.search("apple river", k=k, field="words")
     if isinstance(k, bool | float | str | np.bool_) or len(found) != min(
-        int(k), len(c.search("apple river", k=100, leg="words"))
+        int(k), len(c.search("apple river", k=100, field="words"))
     ):
         raise WrongAnswer(f"k={k!r:.40} gave {len(found)} hits")
     return f"{len(found)} hits"
 
 
 def _odd_options(rng: Random, c: zf.Collection) -> str:
-    names = ["leg", "method", "preset", "scoring", "query", "K", "ann", "exact_match_bonus", "image", "where"]
+    names = ["field", "method", "preset", "scoring", "query", "K", "ann", "exact_match_bonus", "image", "where"]
     chosen = {name: pools.anything(rng) for name in rng.sample(names, rng.randrange(1, 3))}
     return f"{len(c.search('apple', **chosen))} hits"
 
@@ -228,19 +228,19 @@ def _odd_options(rng: Random, c: zf.Collection) -> str:
 def _odd_filter(rng: Random, c: zf.Collection) -> str:
     def part(level: int) -> Any:
         if level > 3 or rng.random() < 0.5:
-            field = rng.choice(["lang", "year", "tags", "n", "none", rng.choice(pools.STRINGS)])
+            column = rng.choice(["lang", "year", "tags", "n", "none", rng.choice(pools.STRINGS)])
             operator = rng.choice(["==", "!=", "in", "not in", "<", "<=", ">", ">=", "exists", "~", 3])
             return {
-                field: rng.choice([pools.anything(rng), {operator: pools.anything(rng)}, [pools.anything(rng)] * 3])
+                column: rng.choice([pools.anything(rng), {operator: pools.anything(rng)}, [pools.anything(rng)] * 3])
             }
         key = rng.choice(["and", "or", "not"])
         inside = [part(level + 1) for _ in range(rng.randrange(3))]
         return {key: inside if key != "not" and rng.random() < 0.9 else part(level + 1)}
 
     where = part(0)
-    all_ids = {h.id for h in c.search("apple river stone red", k=100, leg="words")}
-    yes = {h.id for h in c.search("apple river stone red", k=100, leg="words", where=where)}
-    no = {h.id for h in c.search("apple river stone red", k=100, leg="words", where={"not": where})}
+    all_ids = {h.id for h in c.search("apple river stone red", k=100, field="words")}
+    yes = {h.id for h in c.search("apple river stone red", k=100, field="words", where=where)}
+    no = {h.id for h in c.search("apple river stone red", k=100, field="words", where={"not": where})}
     if yes | no != all_ids or yes & no:
         raise WrongAnswer(f"a filter and its opposite share {yes & no} and miss {all_ids - yes - no}")
     return f"{len(yes)} of {len(all_ids)}"
@@ -251,11 +251,11 @@ def _deep_filter(rng: Random, c: zf.Collection) -> str:
     where = where if isinstance(where, dict) else rng.choice([{"lang": where}, {"lang": {"in": where}}, {"and": where}])
     if rng.random() < 0.3:
         return str(c.score("words", "apple", ["good1"], where=where))
-    return f"{len(c.search('apple', leg='words', where=where))} hits"
+    return f"{len(c.search('apple', field='words', where=where))} hits"
 
 
 def _cyclic_filter(rng: Random, c: zf.Collection) -> str:
-    return f"{len(c.search('apple', leg='words', where=pools.cyclic(rng)))} hits"
+    return f"{len(c.search('apple', field='words', where=pools.cyclic(rng)))} hits"
 
 
 def _odd_fusion(rng: Random, c: zf.Collection) -> str:
@@ -271,7 +271,7 @@ def _odd_fusion(rng: Random, c: zf.Collection) -> str:
     ]
     chosen = rng.choice(made)()
     if isinstance(chosen, zf.BM25):
-        return f"{len(c.search('apple', leg='words', scoring=chosen))} hits"
+        return f"{len(c.search('apple', field='words', scoring=chosen))} hits"
     if isinstance(chosen, AdaptiveK):
         return "made"
     return f"{len(c.search('apple', method=chosen))} hits"
@@ -279,12 +279,12 @@ def _odd_fusion(rng: Random, c: zf.Collection) -> str:
 
 def _odd_reading(rng: Random, c: zf.Collection) -> str:
     value = pools.anything(rng)
-    found = c.search("apple river", leg="words")
+    found = c.search("apple river", field="words")
     calls: list[Callable[[], Any]] = [
         lambda: c.get(value), lambda: c.vector(value), lambda: c.vector("good1", value), lambda: value in c,
         lambda: c.score("words", "apple", value), lambda: c.score(value, "apple", ["good1"]),
         lambda: c.score("words", "apple", [value]), lambda: c.explain("apple", value),
-        lambda: c.explain(value, "good1"), lambda: c.explain("apple", "good1", leg=value),
+        lambda: c.explain(value, "good1"), lambda: c.explain("apple", "good1", field=value),
         lambda: found.highlight(found[0], max_chars=value), lambda: found.highlight(found[0], max_snippets=value),
         lambda: found.explain(value), lambda: c.why("apple", "good1", value),
     ]  # fmt: skip
@@ -296,8 +296,9 @@ def _odd_writing(rng: Random, c: zf.Collection) -> str:
     value = pools.anything(rng)
     calls: list[Callable[[], Any]] = [
         lambda: c.delete(value), lambda: c.delete([value]), lambda: c.merge(value), lambda: c.commit(value),
-        lambda: c.commit({"a": value}), lambda: c.add_leg(value, zf.Leg.words()), lambda: c.add_leg("more", value),
-        lambda: c.add_leg("more", zf.Leg.terms(5), value), lambda: zf.Leg.terms(value),
+        lambda: c.commit({"a": value}), lambda: c.add_field(value, zf.Field.words()),
+        lambda: c.add_field("more", value),
+        lambda: c.add_field("more", zf.Field.terms(5), value), lambda: zf.Field.terms(value),
         lambda: c.commit({"a": pools.deep(rng)}),
     ]  # fmt: skip
     rng.choice(calls)()

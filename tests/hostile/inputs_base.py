@@ -28,8 +28,8 @@ def base() -> tuple[Path, dict[str, Found]]:
     DenseSearcher.from_array([[1.0, 2.0]], metric="dot").search([1.0, 1.0], 1)
     rng = Random(7)
     path = Path(tempfile.mkdtemp()) / "base"
-    legs = {"words": zf.Leg.words(), "codes": zf.Leg.terms(TERMS), "near": zf.Leg.dense(vector="default")}
-    with zf.Collection.create(path, legs, encodings=False) as c:
+    fields = {"words": zf.Field.words(), "codes": zf.Field.terms(TERMS), "near": zf.Field.dense(vector="default")}
+    with zf.Collection.create(path, fields, encodings=False) as c:
         for half in range(2):
             c.add([_good(rng, half * 8 + i) for i in range(8)])
             c.commit()
@@ -52,10 +52,10 @@ def _good(rng: Random, i: int) -> dict[str, Any]:
 def answers(c: zf.Collection) -> dict[str, Found]:
     """What the good documents are found by."""
     asked: dict[str, Callable[[], Any]] = {
-        "words": lambda: c.search("apple river stone red", k=100, leg="words"),
-        "codes": lambda: c.search(dict.fromkeys(range(0, TERMS, 3), 1.0), k=100, leg="codes"),
-        "near": lambda: c.search(np.linspace(-1, 1, DIM), k=100, leg="near"),
-        "filtered": lambda: c.search("apple river stone red", k=100, leg="words", where={"year": {">=": 2008}}),
+        "words": lambda: c.search("apple river stone red", k=100, field="words"),
+        "codes": lambda: c.search(dict.fromkeys(range(0, TERMS, 3), 1.0), k=100, field="codes"),
+        "near": lambda: c.search(np.linspace(-1, 1, DIM), k=100, field="near"),
+        "filtered": lambda: c.search("apple river stone red", k=100, field="words", where={"year": {">=": 2008}}),
     }
     return {name: [(h.id, h.score) for h in ask() if h.id.startswith("good")] for name, ask in asked.items()}
 

@@ -1,4 +1,4 @@
-"""What a collection says about itself, forged: settings of every leg, models it names, files that vocabularies bring.
+"""What a collection says about itself, forged: settings of every field, models it names, files that vocabularies bring.
 
 Checksums are right throughout: whoever can write a collection can write those too.
 """
@@ -17,7 +17,7 @@ from typing import Any
 from tests.hostile import named_pictures, values
 from tests.hostile.case import Case, WrongAnswer
 from tests.hostile.model_files import FILES, forge_file, suffer_file
-from tests.hostile.sample import LEGS, QUERY, TEXTS, ask, sample
+from tests.hostile.sample import FIELDS, QUERY, TEXTS, ask, sample
 from tests.hostile.tripwire import tripwire
 
 FAMILY = "manifests"
@@ -26,7 +26,7 @@ SETTINGS = {
     "setting of another type or size": 10,
     "setting left out": 2,
     "setting that nobody knows": 2,
-    "leg named twice, or too many": 1,
+    "field named twice, or too many": 1,
     "file list of the manifest changed": 2,
 }
 MODELS = {
@@ -81,8 +81,8 @@ def suffer(case: Case, folder: Path) -> str:
 
 
 def use(path: Path, rng: random.Random, write: bool) -> str:
-    """What a user does with a collection. An error in one leg leaves the others to be tried; the first is raised."""
-    from zipfian.collection import Collection, Leg
+    """What a user does with a collection. An error in one field leaves the others to be tried; the first is raised."""
+    from zipfian.collection import Collection, Field
     from zipfian.errors import ZipfianError
 
     refused: list[ZipfianError] = []
@@ -97,31 +97,31 @@ def use(path: Path, rng: random.Random, write: bool) -> str:
             refused.append(error)
 
     with Collection.open(path, encodings=False) as found:
-        for leg in found.legs:
-            attempt(lambda leg=leg: _answer(found, leg))  # type: ignore[misc]
+        for field in found.fields:
+            attempt(lambda field=field: _answer(found, field))  # type: ignore[misc]
         attempt(lambda: _check_hits(found, found.search(QUERY, k=3)))
-        attempt(lambda: found.search(QUERY, method="late", k=3, K=3))
+        attempt(lambda: found.search(QUERY, method="late", k=3, rerank_depth=3))
         attempt(lambda: found.explain(QUERY, rng.choice(list(TEXTS))))
         attempt(found.stats)
         attempt(found.check)
     if write:
         with Collection.open(path, "w", encodings=False) as found:
             attempt(lambda: found.add([{"id": "new", "text": "a new dog"}]))
-            attempt(lambda: found.add_leg("more", Leg.words(language="german")))
+            attempt(lambda: found.add_field("more", Field.words(language="german")))
             attempt(found.commit)
-            attempt(lambda: found.search("hound", leg="more"))
+            attempt(lambda: found.search("hound", field="more"))
     if refused:
         raise refused[0]
     return f"{done} steps"
 
 
-def _answer(collection: Any, leg: str) -> None:
-    results = ask(collection, leg)
+def _answer(collection: Any, field: str) -> None:
+    results = ask(collection, field)
     _check_hits(collection, results)
     for hit in list(results)[:1]:
         tree = results.explain(hit)
         if not math.isclose(tree.value, hit.score, rel_tol=1e-9):
-            raise WrongAnswer(f"leg {leg}: {hit.score} is explained as {tree.value}")
+            raise WrongAnswer(f"field {field}: {hit.score} is explained as {tree.value}")
 
 
 def _check_hits(collection: Any, results: Any) -> None:
@@ -155,59 +155,59 @@ def _setting(attack: str, rng: random.Random, manifest: dict[str, Any]) -> dict[
         inner = rng.choice(_places("segments")) if part == "segments" else (part,)
         changed = values.replaced(manifest, inner, values.value(rng, values.at(manifest, inner)))
     else:
-        legs = manifest["settings"]["legs"]
-        twice = rng.choice(legs)
+        fields = manifest["settings"]["fields"]
+        twice = rng.choice(fields)
         more = (
             [twice] * rng.choice([1, 2, 40]) if rng.random() < 0.5 else [{**twice, "name": f"l{n}"} for n in range(99)]
         )
-        changed = values.replaced(manifest, ("settings", "legs"), [*legs, *more])
+        changed = values.replaced(manifest, ("settings", "fields"), [*fields, *more])
     out: dict[str, Any] = changed
     return out
 
 
 def _model(attack: str, rng: random.Random, manifest: dict[str, Any], outside: Path) -> dict[str, Any]:
-    legs = {leg["name"]: leg for leg in manifest["settings"]["legs"]}
-    latent = legs["latent"]["model"]
+    fields = {field["name"]: field for field in manifest["settings"]["fields"]}
+    latent = fields["latent"]["model"]
     if attack == "encoder of the hub":
-        for leg in rng.sample(["latent", "dense", "scalar", "visual"], 2):
-            spec = legs[leg]["model"]["encoder"]
+        for field in rng.sample(["latent", "dense", "scalar", "visual"], 2):
+            spec = fields[field]["model"]["encoder"]
             where = rng.choice(["stranger/model", str(outside), f"{outside}/model", "~", ".", "a/b", "../x"])
             settings: dict[str, Any] = {"name_or_path": where, "precision": "float32", "library": "transformers"}
             settings["kind"] = spec["kind"]
             spec |= {"name": "hub", "settings": settings, "fingerprint": f"model:{rng.randrange(16**20):020x}"}
     elif attack == "own encoder under another's name":
-        spec = legs[rng.choice(["latent", "visual", "dense"])]["model"]["encoder"]
-        other = legs[rng.choice(["latent", "visual", "aligned"])]["model"]["encoder"]
+        spec = fields[rng.choice(["latent", "visual", "dense"])]["model"]["encoder"]
+        other = fields[rng.choice(["latent", "visual", "aligned"])]["model"]["encoder"]
         spec |= {"fingerprint": other["fingerprint"], "pooled_dim": rng.choice([16, 17, 2**31, 1])}
         spec["kind"] = rng.choice(["text", "image"])
     elif attack == "vocabulary in a folder outside":
         bait = shutil.copytree(sample().vocabulary, outside / "sae")
-        for leg in rng.sample(["latent", "visual"], rng.choice([1, 2])):
+        for field in rng.sample(["latent", "visual"], rng.choice([1, 2])):
             places = [str(bait), f"text-16k/../../{bait}", f"~/../..{bait}", str(outside), "/dev/zero"]
-            legs[leg]["model"]["vocabulary"]["model"] = rng.choice(places)
-            legs[leg]["model"]["fingerprint"] = f"sae-1:sae:{rng.randrange(16**20):020x}"
+            fields[field]["model"]["vocabulary"]["model"] = rng.choice(places)
+            fields[field]["model"]["fingerprint"] = f"sae-1:sae:{rng.randrange(16**20):020x}"
     elif attack == "alignment in a folder outside":
         bait = shutil.copytree(sample().alignment, outside / "align")
-        for leg in ("aligned", "translated"):
-            legs[leg]["align"]["name"] = rng.choice([str(bait), f"align-v2/../../../..{bait}", str(outside)])
-            legs[leg]["align"]["fingerprint"] = f"toy:{rng.randrange(16**20):020x}"
+        for field in ("aligned", "translated"):
+            fields[field]["align"]["name"] = rng.choice([str(bait), f"align-v2/../../../..{bait}", str(outside)])
+            fields[field]["align"]["fingerprint"] = f"toy:{rng.randrange(16**20):020x}"
     elif attack == "default encoder with a file for weights":
         kind = rng.choice(["text", "image"])
-        leg = "latent" if kind == "text" else "visual"
+        field = "latent" if kind == "text" else "visual"
         bait = outside / "weights"
         bait.write_bytes(b"\0" * 1000)
         settings = {"size": 384, "fit": "whole"} if kind == "image" else {
             "max_tokens": 512, "long_texts": "windows", "overlap": 128, "keep_special": False, "layers": [[6, 1.0]],
         }  # fmt: skip
         settings |= {rng.choice(["source", "progress", "threads", "batch_tokens"]): str(bait)}
-        legs[leg]["model"]["encoder"] |= {"name": kind, "kind": kind, "settings": settings, "fingerprint": "f:0"}
+        fields[field]["model"]["encoder"] |= {"name": kind, "kind": kind, "settings": settings, "fingerprint": "f:0"}
     else:
         latent["fingerprint"] = rng.choice([f"sae-1:sae:{rng.randrange(16**20):020x}", "", "x" * 10_000, "scalar:../x"])
-        legs["scalar"]["model"]["fingerprint"] = rng.choice(["scalar:../../x", "scalar:0", "/dev/zero", "..", "a\0b"])
+        fields["scalar"]["model"]["fingerprint"] = rng.choice(["scalar:../../x", "scalar:0", "/dev/zero", "..", "a\0b"])
     out: dict[str, Any] = json.loads(
-        json.dumps({**manifest, "settings": {**manifest["settings"], "legs": list(legs.values())}})
+        json.dumps({**manifest, "settings": {**manifest["settings"], "fields": list(fields.values())}})
     )
     return out
 
 
-__all__ = ["FAMILY", "LEGS", "cases", "forge", "suffer"]
+__all__ = ["FAMILY", "FIELDS", "cases", "forge", "suffer"]

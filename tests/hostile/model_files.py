@@ -17,7 +17,7 @@ from tests.hostile.sample import QUERY, sample
 FILES = {
     "settings of a vocabulary": "sae.json",
     "settings of an alignment": "align.json",
-    "transform of a scalar leg": "scalar.json",
+    "transform of a scalar field": "scalar.json",
     "arrays of a transform": "scalar.safetensors",
     "description of an encoded shard": "shard.json",
 }
@@ -28,7 +28,7 @@ def forge_file(attack: str, rng: random.Random, folder: Path) -> None:
     known = sample()
     if attack == "description of an encoded shard":
         _shard(rng, folder / "shard")
-    elif attack in ("transform of a scalar leg", "arrays of a transform"):
+    elif attack in ("transform of a scalar field", "arrays of a transform"):
         shutil.copytree(known.collection, folder / "c.zf")
         arrays = next((folder / "c.zf").glob("scalar-*.safetensors"))
         if attack == "arrays of a transform":
@@ -43,7 +43,7 @@ def forge_file(attack: str, rng: random.Random, folder: Path) -> None:
 
 def suffer_file(attack: str, folder: Path) -> str:
     """Load it as whoever uses it would."""
-    from zipfian.collection import Collection, Leg
+    from zipfian.collection import Collection, Field
     from zipfian.collection import model as models
     from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable
     from zipfian.vocabulary.sae import SaeVocabulary
@@ -60,17 +60,17 @@ def suffer_file(attack: str, folder: Path) -> str:
         if len(terms) and int(terms.ids.max()) >= made.n_terms:
             raise WrongAnswer("a term that the vocabulary does not have")
         made.label(0), made.counted_items, made.statistics, made.fingerprint
-        Leg.latent(folder / "model", encoder=known.text)
+        Field.latent(folder / "model", encoder=known.text)
         return "loaded"
     if attack == "settings of an alignment":
         AlignedHeads.load(folder / "model").check_encoders(text=known.text.fingerprint)
         TranslationTable.load(folder / "model").terms({"red": 1.0})
-        Leg.aligned(model=str(folder / "model"), text=known.text, image=known.image)
+        Field.aligned(model=str(folder / "model"), text=known.text, image=known.image)
         return "loaded"
     models._SCALAR.clear()  # else the honest transform that this process knows would answer
     with Collection.open(folder / "c.zf", encodings=False) as found:
         problems = found.check().problems
-        found.search(QUERY, leg="scalar")
+        found.search(QUERY, field="scalar")
         if problems:
             raise WrongAnswer(f"search uses a transform that check complains about: {problems}")
     return "searched"

@@ -31,22 +31,22 @@ SIZE, HASH = "_image_bytes", "_image_sha256"
 
 def forge(attack: str, rng: random.Random, folder: Path) -> None:
     """A collection of one picture, given as bytes; its metadata say that it is somewhere else."""
-    from zipfian.collection import Collection, Leg
+    from zipfian.collection import Collection, Field
 
     known = sample()
     outside = folder / "outside"
     metadata = {"image": _bait(attack, rng, outside, folder), **_stamps(attack, rng, outside)}
     metadata = {key: value for key, value in metadata.items() if value is not None}
     with Collection.create(
-        folder / "c.zf", {"visual": Leg.visual(known.vocabulary, encoder=known.image)}, encodings=False
+        folder / "c.zf", {"visual": Field.visual(known.vocabulary, encoder=known.image)}, encodings=False
     ) as made:
         made.add([{"id": "x", "image": known.pictures["a"].read_bytes(), "metadata": metadata}])
         made.commit()
 
 
 def suffer(attack: str, rng: random.Random, folder: Path) -> str:
-    """Explain, compare token by token, add a leg: whatever opens pictures."""
-    from zipfian.collection import Collection, Leg
+    """Explain, compare token by token, add a field: whatever opens pictures."""
+    from zipfian.collection import Collection, Field
     from zipfian.errors import ZipfianError
 
     known = sample()
@@ -61,9 +61,9 @@ def suffer(attack: str, rng: random.Random, folder: Path) -> str:
     bait = () if attack.startswith("text") else (folder / "outside",)
     with tripwire(*bait), Collection.open(folder / "c.zf", "w", encodings=False, **options) as found:
         steps: list[Callable[[], Any]] = [
-            lambda: _no_patches(found.explain(None, "x", image=asked, leg="visual")),
-            lambda: found.search(image=asked, method="late", k=1, K=1),
-            lambda: found.add_leg("dense", Leg.dense(encoder=known.image)),
+            lambda: _no_patches(found.explain(None, "x", image=asked, field="visual")),
+            lambda: found.search(image=asked, method="late", k=1, rerank_depth=1),
+            lambda: found.add_field("dense", Field.dense(encoder=known.image)),
         ]
         for step in rng.sample(steps, len(steps)):
             try:

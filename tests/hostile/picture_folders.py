@@ -158,10 +158,10 @@ def suffer(attack: str, folder: Path) -> str:
     _toys(folder)
     records = list((folder / "source").glob("all.*"))
     source = records[0] if records else folder / "source"
-    legs = "dense-image" if attack == ATTACKS[0] else "words"
+    fields = "dense-image" if attack == ATTACKS[0] else "words"
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(["index", str(source), "--into", str(folder / "c.zf"), "--legs", legs, *_SKIPPING])
+        code = main(["index", str(source), "--into", str(folder / "c.zf"), "--fields", fields, *_SKIPPING])
     if found := _STEERING.search(out.getvalue() + err.getvalue()):
         raise WrongAnswer(f"{found[0]!r} was printed")
     expected = json.loads((folder / "expected.json").read_text())
@@ -178,17 +178,12 @@ def suffer(attack: str, folder: Path) -> str:
 
 
 def _toys(folder: Path) -> None:
-    """Names of legs mean legs of a toy encoder in this process: real ones take seconds to load."""
+    """Names of fields mean fields of a toy encoder in this process: real ones take seconds to load."""
     from tests.hostile.sample import ToyImage
-    from zipfian.collection import legs
-
-    try:
-        from zipfian.collection import opening
-    except ImportError:  # 0.1.0
-        from zipfian.collection import facade as opening  # type: ignore[no-redef]
+    from zipfian.collection import fields, opening
     from zipfian.encode.cache import EncodingCache
 
-    real = getattr(_toys, "real", None) or legs.default_leg
+    real = getattr(_toys, "real", None) or fields.default_field
     _toys.real = real  # type: ignore[attr-defined]
     image = ToyImage(str(folder))
 
@@ -196,8 +191,8 @@ def _toys(folder: Path) -> None:
         def __init__(self, path: Path | None = None, **options: int) -> None:
             super().__init__(path or folder / "encodings", **options)
 
-    def leg(name: str, beside: Any = ()) -> Any:
-        return legs.Leg.dense(encoder=image) if name == "dense-image" else real(name, beside)
+    def field(name: str, beside: Any = ()) -> Any:
+        return fields.Field.dense(encoder=image) if name == "dense-image" else real(name, beside)
 
-    legs.default_leg = leg
+    fields.default_field = field
     vars(opening)["EncodingCache"] = OwnCache

@@ -1,4 +1,4 @@
-"""The honest collection that forgeries start from: every kind of leg, made with toy encoders, in a few kilobytes."""
+"""The honest collection that forgeries start from: every kind of field, made with toy encoders, in a few kilobytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PIL import Image
 
 from tests import toys
 from tests.toys import toy_alignment, toy_vocabulary
-from zipfian.collection import Collection, Leg
+from zipfian.collection import Collection, Field
 from zipfian.types import Encoded, Terms
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
@@ -26,7 +26,7 @@ TEXTS = {
 }
 COLOURS = {"a": (250, 10, 10), "b": (10, 250, 10), "c": (10, 10, 250)}
 QUERY = "the red puppy in the sun"
-LEGS = ("words", "codes", "latent", "dense", "scalar", "visual", "aligned", "translated")
+FIELDS = ("words", "codes", "latent", "dense", "scalar", "visual", "aligned", "translated")
 
 
 class ToyText(toys.ToyText):
@@ -44,7 +44,7 @@ class ToyImage(toys.ToyImage):
 
 
 class Sample:
-    """The collection, the models it was made with, and what a search of each leg gives."""
+    """The collection, the models it was made with, and what a search of each field gives."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -58,21 +58,21 @@ class Sample:
         self.collection = root / "sample.zf"
         self._build()
 
-    def legs(self) -> dict[str, Leg]:
-        """One leg of every kind that needs no torch."""
+    def fields(self) -> dict[str, Field]:
+        """One field of every kind that needs no torch."""
         return {
-            "words": Leg.words(),
-            "codes": Leg.terms(32),
-            "latent": Leg.latent(self.vocabulary, encoder=self.text),
-            "dense": Leg.dense(encoder=self.text),
-            "scalar": Leg.scalar(self.scalar, encoder=self.text),
-            "visual": Leg.visual(self.vocabulary, encoder=self.image),
-            "aligned": Leg.aligned(model=str(self.alignment), text=self.text, image=self.image),
-            "translated": Leg.translated(model=str(self.alignment), text=self.text, image=self.image),
+            "words": Field.words(),
+            "codes": Field.terms(32),
+            "latent": Field.latent(self.vocabulary, encoder=self.text),
+            "dense": Field.dense(encoder=self.text),
+            "scalar": Field.scalar(self.scalar, encoder=self.text),
+            "visual": Field.visual(self.vocabulary, encoder=self.image),
+            "aligned": Field.aligned(model=str(self.alignment), text=self.text, image=self.image),
+            "translated": Field.translated(model=str(self.alignment), text=self.text, image=self.image),
         }
 
     def _build(self) -> None:
-        with Collection.create(self.collection, self.legs(), encodings=False) as made:
+        with Collection.create(self.collection, self.fields(), encodings=False) as made:
             for n, (name, text) in enumerate(TEXTS.items()):
                 document: dict[str, Any] = {"id": name, "text": text, "metadata": {"year": 2000 + n}}
                 document["terms"] = {"codes": Terms(np.array([n, 9], np.int32), np.array([1.5, 2.0], np.float32))}
@@ -100,18 +100,18 @@ def sample() -> Sample:
     """Made once in a process, and searched, so that compiling and loading are no part of a case."""
     made = Sample(Path(tempfile.mkdtemp(prefix="sample-")))
     with Collection.open(made.collection, encodings=False) as found:
-        for leg in LEGS:
-            ask(found, leg)
-        found.explain(None, "a", image=made.pictures["a"].read_bytes(), leg="visual")
+        for field in FIELDS:
+            ask(found, field)
+        found.explain(None, "a", image=made.pictures["a"].read_bytes(), field="visual")
         found.search(QUERY, method="late")
     return made
 
 
-def ask(collection: Any, leg: str) -> Any:
-    """The search that suits a leg of the sample, whatever its settings have become."""
-    known = collection.legs[leg]
+def ask(collection: Any, field: str) -> Any:
+    """The search that suits a field of the sample, whatever its settings have become."""
+    known = collection.fields[field]
     if known.kind == "terms":
-        return collection.search({0: 1.0, 9: 1.0}, leg=leg, k=4)
+        return collection.search({0: 1.0, 9: 1.0}, field=field, k=4)
     if known.asks_for == "image":
-        return collection.search(image=np.full((8, 8, 3), 200, np.uint8), leg=leg, k=4)
-    return collection.search(QUERY, leg=leg, k=4)
+        return collection.search(image=np.full((8, 8, 3), 200, np.uint8), field=field, k=4)
+    return collection.search(QUERY, field=field, k=4)

@@ -24,11 +24,11 @@ from zipfian.limits import MAX_TEXT_CHARS
 FAMILY = "sections"
 
 _WORDS = "light sun plant cat dog sleep food star stone river cloud bread night road glass ship".split()
-_LEGS = {
-    "words": zf.Leg.words(),
-    "codes": zf.Leg.terms(500),
-    "floats": zf.Leg.terms(100, tf="float32", scoring=zf.Dot()),
-    "near": zf.Leg.dense(vector="default"),
+_FIELDS = {
+    "words": zf.Field.words(),
+    "codes": zf.Field.terms(500),
+    "floats": zf.Field.terms(100, tf="float32", scoring=zf.Dot()),
+    "near": zf.Field.dense(vector="default"),
 }
 
 
@@ -53,7 +53,7 @@ def _sound() -> Path:
     """A small collection with everything in it, made once per process; searching it loads the kernels."""
     path = Path(tempfile.mkdtemp()) / "sound"
     rng = random.Random(1)
-    with zf.Collection.create(path, _LEGS, encodings=False) as made:
+    with zf.Collection.create(path, _FIELDS, encodings=False) as made:
         first = 0
         for size in (100, 40, 5):
             made.add([_document(rng, i) for i in range(first, first + size)])
@@ -72,7 +72,7 @@ def _larger() -> Path:
     _sound()
     path = Path(tempfile.mkdtemp()) / "larger"
     rng = random.Random(2)
-    with zf.Collection.create(path, _LEGS, encodings=False) as made:
+    with zf.Collection.create(path, _FIELDS, encodings=False) as made:
         for i in range(2_500):
             codes = {c: rng.random() + 0.1 for c in rng.sample(range(500), 60)}
             made.add([{"id": f"d{i}", "terms": {"codes": codes}, "metadata": _metadata_of(rng, i)}])
@@ -149,19 +149,19 @@ def _check(path: Path) -> Any:
 
 
 def _use(path: Path, questions: int = 8) -> None:
-    """Search every leg, with and without filters, read the hits, explain the first."""
+    """Search every field, with and without filters, read the hits, explain the first."""
     with zf.Collection.open(path, encodings=False) as found:
         vector = np.array([0.1, -0.2, 0.3, 0.1, 0.0, 0.4], np.float32)
         where = {"year": {">=": 2000}, "tags": ["a", "b"], "lang": {"!=": "de"}, "weight": {"<": 10**18}}
         asked: list[tuple[Any, dict[str, Any]]] = [
-            ("light of the sun", {"leg": "words"}),
-            ("cat dog", {"leg": "words", "k": 100_000}),
-            ("stone river", {"leg": "words", "where": where}),
-            ({3: 1.0, 17: 2.0, 250: 0.5}, {"leg": "codes"}),
-            (dict.fromkeys(range(0, 500, 5), 1.0), {"leg": "codes", "k": 1_000, "where": {"flag": True}}),
-            ({3: 1.0, 17: 2.0}, {"leg": "floats", "where": {"day": {">=": "2024-01-10"}, "counts": {">": 5}}}),
-            (vector, {"leg": "near"}),
-            (vector, {"leg": "near", "k": 500, "where": {"not": {"lang": "en"}}}),
+            ("light of the sun", {"field": "words"}),
+            ("cat dog", {"field": "words", "k": 100_000}),
+            ("stone river", {"field": "words", "where": where}),
+            ({3: 1.0, 17: 2.0, 250: 0.5}, {"field": "codes"}),
+            (dict.fromkeys(range(0, 500, 5), 1.0), {"field": "codes", "k": 1_000, "where": {"flag": True}}),
+            ({3: 1.0, 17: 2.0}, {"field": "floats", "where": {"day": {">=": "2024-01-10"}, "counts": {">": 5}}}),
+            (vector, {"field": "near"}),
+            (vector, {"field": "near", "k": 500, "where": {"not": {"lang": "en"}}}),
         ]
         for query, options in asked[-questions:]:
             results = found.search(query, **options)

@@ -130,8 +130,8 @@ def _memory(pid: int, which: str) -> int:
 def _processor_time(pid: int) -> float:
     """Seconds that all threads of a process have worked."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        columns = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(columns[11]) + int(columns[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         return 0.0
 

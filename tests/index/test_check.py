@@ -16,11 +16,11 @@ from zipfian.index._layout import FileRef
 from zipfian.index.check import check
 from zipfian.index.commit import Writer
 from zipfian.index.container import SectionFile, SectionWriter
-from zipfian.index.metadata import FieldType
-from zipfian.index.segment import LegWriteSpec, SegmentReader, delete_documents, write_segment
-from zipfian.types import LegBatch, SegmentBatch
+from zipfian.index.metadata import ColumnType
+from zipfian.index.segment import FieldWriteSpec, SegmentReader, delete_documents, write_segment
+from zipfian.types import FieldBatch, SegmentBatch
 
-SPECS = {"words": LegWriteSpec("count"), "latent": LegWriteSpec("float32", 1.0, "power:0.7")}
+SPECS = {"words": FieldWriteSpec("count"), "latent": FieldWriteSpec("float32", 1.0, "power:0.7")}
 ROWS: list[dict[str, Any]] = [
     {"s": "x", "n": 1.5, "i": 3, "b": True, "d": date(2024, 1, 31), "ls": ["p", "q"], "ln": [1, 2.5], "e": []},
     {"s": "y", "n": 2**60 + 1, "i": -(2**62), "b": False, "d": datetime(2024, 1, 31, 5, tzinfo=UTC), "ls": []},
@@ -28,7 +28,7 @@ ROWS: list[dict[str, Any]] = [
     {},
     {"s": "x", "n": -1, "ln": [2**60 + 1]},
 ]
-FIELDS: dict[str, FieldType] = {
+COLUMNS: dict[str, ColumnType] = {
     "s": "string", "n": "number", "i": "integer", "b": "boolean", "d": "date", "e": "list",
     "ls": "list[string]", "ln": "list[number]", "lb": "list[boolean]", "ld": "list[date]",
 }  # fmt: skip
@@ -44,9 +44,9 @@ def batch(prefix: str) -> SegmentBatch:
         ids=[f"{prefix}{i}" for i in range(n)],
         texts=[f"text {i}" if i else None for i in range(n)],
         metadata=ROWS,
-        legs={
-            "words": LegBatch(indptr, ["a", "b", "c", "d", "e", "f"], indices, tf.astype(np.uint32)),
-            "latent": LegBatch(indptr, np.arange(6) * 7, indices, (tf / 8).astype(np.float32)),
+        fields={
+            "words": FieldBatch(indptr, ["a", "b", "c", "d", "e", "f"], indices, tf.astype(np.uint32)),
+            "latent": FieldBatch(indptr, np.arange(6) * 7, indices, (tf / 8).astype(np.float32)),
         },
         vectors={"pooled": rng.random((n, 3)).astype(np.float32)},
     )
@@ -57,7 +57,7 @@ def directory() -> MemoryDirectory:
     directory = MemoryDirectory()
     with Writer(directory, create=True) as writer:
         for prefix in ("x", "y"):
-            writer.add_segment(write_segment(directory, writer.new_segment_id(), batch(prefix), SPECS, FIELDS))
+            writer.add_segment(write_segment(directory, writer.new_segment_id(), batch(prefix), SPECS, COLUMNS))
         first = SegmentReader(directory, writer.entries[0])
         writer.update(delete_documents(directory, first, np.array([1, 3])))
         writer.commit()
@@ -84,7 +84,7 @@ def test_leftovers_are_named_but_are_no_problem(directory: MemoryDirectory) -> N
 
 
 def test_all_damage_is_reported_at_once(directory: MemoryDirectory) -> None:
-    files = [name for name in directory.list() if name.endswith((".doc", ".leg"))]
+    files = [name for name in directory.list() if name.endswith((".doc", ".field"))]
     for name in files:
         directory.files[name].data[70] ^= 1
     directory.delete(next(name for name in directory.list() if name.endswith(".vec")))
@@ -137,7 +137,7 @@ def more_length(sections: dict[str, Any], meta: dict[str, Any]) -> None:
 
 
 def other_length_of_deletes(sections: dict[str, Any], meta: dict[str, Any]) -> None:
-    meta["legs"][0]["length"] += 1
+    meta["fields"][0]["length"] += 1
 
 
 def swap_hashes(sections: dict[str, Any], meta: dict[str, Any]) -> None:
@@ -151,13 +151,13 @@ def swap_ids(sections: dict[str, Any], meta: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("role", "change", "problem"),
     [
-        ("leg:words", longer_document, "lengths do not follow"),
-        ("leg:latent", longer_document, "lengths do not follow"),
-        ("leg:words", bump("lengths", 2), "lengths do not add up"),
-        ("leg:words", more_length, "lengths do not add up"),
-        ("leg:words", bump("terms", 0, 1), "not in ascending order"),
-        ("leg:words", bump("block_first", 0), "."),
-        ("leg:words", bump("forward", 0, 2), "."),
+        ("field:words", longer_document, "lengths do not follow"),
+        ("field:latent", longer_document, "lengths do not follow"),
+        ("field:words", bump("lengths", 2), "lengths do not add up"),
+        ("field:words", more_length, "lengths do not add up"),
+        ("field:words", bump("terms", 0, 1), "not in ascending order"),
+        ("field:words", bump("block_first", 0), "."),
+        ("field:words", bump("forward", 0, 2), "."),
         ("doc", swap_hashes, "table of ids"),
         ("doc", swap_ids, "table of ids"),
         ("doc", bump("blocks", 20), "."),
@@ -212,19 +212,21 @@ def absent_at(columns: SectionFile, section: str) -> list[int]:
 
 def test_an_id_in_two_segments(directory: MemoryDirectory) -> None:
     with Writer(directory) as writer:
-        writer.add_segment(write_segment(directory, writer.new_segment_id(), batch("y"), SPECS, FIELDS))
+        writer.add_segment(write_segment(directory, writer.new_segment_id(), batch("y"), SPECS, COLUMNS))
         writer.commit()
     report = check(directory)
     assert [re.sub("y.", "y", problem) for _, problem in report.problems] == ["the document 'y' is there twice"]
     with Writer(directory) as writer:  # x1 was deleted from the first segment, so it may be there again
         writer.replace(writer.entries[1:], None)
-        one = SegmentBatch(["x1"], [None], [{}], {"words": empty_leg([]), "latent": empty_leg(np.empty(0, np.int64))})
-        writer.add_segment(write_segment(directory, writer.new_segment_id(), one, SPECS, FIELDS))
+        one = SegmentBatch(
+            ["x1"], [None], [{}], {"words": empty_field([]), "latent": empty_field(np.empty(0, np.int64))}
+        )
+        writer.add_segment(write_segment(directory, writer.new_segment_id(), one, SPECS, COLUMNS))
         writer.commit({"second": True})
         writer.commit({"third": True})
     assert check(directory).ok
 
 
-def empty_leg(terms: Any) -> LegBatch:
+def empty_field(terms: Any) -> FieldBatch:
     tf = np.empty(0, np.float32 if isinstance(terms, np.ndarray) else np.uint32)
-    return LegBatch(np.zeros(2, np.int64), terms, np.empty(0, np.int32), tf)
+    return FieldBatch(np.zeros(2, np.int64), terms, np.empty(0, np.int32), tf)

@@ -16,8 +16,8 @@ from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index.column import Column, build_columns, join_columns
 from zipfian.index.columns import ColumnReader, write_columns
 from zipfian.index.container import SectionFile, SectionWriter
-from zipfian.index.metadata import check_metadata, infer_field_type, merge_field_types, microseconds
-from zipfian.limits import MAX_FIELD_NAME_CHARS, MAX_METADATA_FIELDS
+from zipfian.index.metadata import check_metadata, infer_column_type, merge_column_types, microseconds
+from zipfian.limits import MAX_COLUMNS, MAX_NAME_CHARS
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ from zipfian.limits import MAX_FIELD_NAME_CHARS, MAX_METADATA_FIELDS
     ],
 )
 def test_types_are_inferred(value: Any, expected: Any) -> None:
-    assert infer_field_type(value) == expected
+    assert infer_column_type(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,20 +51,20 @@ def test_values_that_metadata_cannot_hold(value: Any) -> None:
 
 
 def test_a_field_keeps_its_type() -> None:
-    assert merge_field_types("f", "integer", "number") == merge_field_types("f", "number", "integer") == "number"
-    assert merge_field_types("f", "list", "list[date]") == "list[date]"
+    assert merge_column_types("f", "integer", "number") == merge_column_types("f", "number", "integer") == "number"
+    assert merge_column_types("f", "list", "list[date]") == "list[date]"
     for known, new in (("string", "integer"), ("integer", "boolean"), ("string", "list[string]"), ("string", "date")):
         with pytest.raises(InvalidInput, match=rf"'f' holds values of type {known}.*of type {new}".replace("[", r"\[")):
-            merge_field_types("f", known, new)
+            merge_column_types("f", known, new)
 
 
 def test_checking_metadata_cleans_it_and_extends_the_fields() -> None:
-    fields = {"n": "integer"}
-    clean, same = check_metadata({"n": np.int64(3), "missing": None}, fields)
-    assert clean == {"n": 3, "missing": None} and type(clean["n"]) is int and same is fields
-    clean, more = check_metadata({"n": np.float32(0.5), "tags": ("a", np.str_("b"))}, fields)
+    columns = {"n": "integer"}
+    clean, same = check_metadata({"n": np.int64(3), "missing": None}, columns)
+    assert clean == {"n": 3, "missing": None} and type(clean["n"]) is int and same is columns
+    clean, more = check_metadata({"n": np.float32(0.5), "tags": ("a", np.str_("b"))}, columns)
     assert clean == {"n": 0.5, "tags": ["a", "b"]}
-    assert more == {"n": "number", "tags": "list[string]"} and fields == {"n": "integer"}
+    assert more == {"n": "number", "tags": "list[string]"} and columns == {"n": "integer"}
 
 
 @pytest.mark.parametrize("name", ["", "and", "or", "not", "$date", 3, None, "\ud800"])
@@ -75,8 +75,8 @@ def test_names_that_a_field_cannot_have(name: str) -> None:
 
 def test_limits() -> None:
     with pytest.raises(LimitExceeded):
-        check_metadata({"x" * (MAX_FIELD_NAME_CHARS + 1): 1}, {})
-    full = {f"f{i}": "integer" for i in range(MAX_METADATA_FIELDS)}
+        check_metadata({"x" * (MAX_NAME_CHARS + 1): 1}, {})
+    full = {f"f{i}": "integer" for i in range(MAX_COLUMNS)}
     with pytest.raises(LimitExceeded):
         check_metadata({"one more": 1}, full)
 
@@ -108,7 +108,7 @@ def field_rows(draw: st.DrawFn) -> tuple[str, list[Any]]:
 
 
 def decoded(column: Column) -> list[Any]:
-    """The values of a column as Python objects, None where the field is missing."""
+    """The values of a column as Python objects, None where the column is missing."""
     kind = column.type.removeprefix("list[").removesuffix("]")
     flat = column.values.tolist()
     if kind == "string":
@@ -137,19 +137,19 @@ def saved(column: Column) -> ColumnReader:
 
 @given(field_rows())
 def test_columns_survive_the_file(case: tuple[str, list[Any]]) -> None:
-    field_type, rows = case
-    column = saved(Column.build(field_type, rows)).column("f")
-    assert column.type == field_type and decoded(column) == expected(rows)
+    column_type, rows = case
+    column = saved(Column.build(column_type, rows)).column("f")
+    assert column.type == column_type and decoded(column) == expected(rows)
 
 
 @given(field_rows(), st.data())
 def test_selecting_and_joining_columns(case: tuple[str, list[Any]], data: st.DataObject) -> None:
-    field_type, rows = case
+    column_type, rows = case
     cut = data.draw(st.integers(0, len(rows)))
     keep = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
     parts = []
     for low, high in ((0, cut), (cut, len(rows))):
-        chosen = saved(Column.build(field_type, rows[low:high])).column("f").select(np.array(keep[low:high], np.bool_))
+        chosen = saved(Column.build(column_type, rows[low:high])).column("f").select(np.array(keep[low:high], np.bool_))
         parts.append((chosen, chosen.n_docs))
     joined = saved(join_columns([(None, 2), *parts, (None, 1)])).column("f")
     kept = [r for r, k in zip(rows, keep, strict=True) if k]
@@ -175,9 +175,9 @@ def test_joining_widens_types() -> None:
 def test_build_columns_refuses_what_does_not_fit() -> None:
     with pytest.raises(InvalidInput, match="has no type"):
         list(build_columns([{"a": 1}], {"b": "integer"}))
-    for field_type, value in (("integer", "x"), ("integer", [1]), ("list[integer]", 1), ("string", 1), ("boolean", 1)):
+    for column_type, value in (("integer", "x"), ("integer", [1]), ("list[integer]", 1), ("string", 1), ("boolean", 1)):
         with pytest.raises(InvalidInput, match="'a'"):
-            list(build_columns([{"a": value}], {"a": field_type}))
+            list(build_columns([{"a": value}], {"a": column_type}))
 
 
 @pytest.mark.parametrize(
@@ -191,18 +191,18 @@ def test_build_columns_refuses_what_does_not_fit() -> None:
         ({"0.term_offsets": lambda s: s[:0]}, {}),
         ({"2.odd_at": lambda s: s + 9}, {}),
         ({"2.values": lambda s: s.astype(np.int64)}, {}),
-        ({}, {"fields": [{"name": "s", "type": "text", "count": 3, "some": True}]}),
-        ({}, {"fields": [{"name": "s", "type": "string", "count": -1, "some": True}]}),
-        ({}, {"fields": [{"name": "s", "type": "string", "count": 2, "some": True}]}),
-        ({}, {"fields": "none"}),
+        ({}, {"columns": [{"name": "s", "type": "text", "count": 3, "some": True}]}),
+        ({}, {"columns": [{"name": "s", "type": "string", "count": -1, "some": True}]}),
+        ({}, {"columns": [{"name": "s", "type": "string", "count": 2, "some": True}]}),
+        ({}, {"columns": "none"}),
         ({}, {"n_docs": 4}),
     ],
 )
 def test_forged_files_with_sound_checksums_are_errors(changes: dict[str, Any], meta: dict[str, Any] | None) -> None:
     rows = [{"s": "a", "t": ["x"], "u": 0.5}, {"s": "b", "t": []}, {"t": ["y", "z"], "u": 2**53 + 1}]
-    fields = {"s": "string", "t": "list[string]", "u": "number"}
+    columns = {"s": "string", "t": "list[string]", "u": "number"}
     directory = MemoryDirectory()
-    ref = write_columns(directory, "a.col", 3, build_columns(rows, fields))
+    ref = write_columns(directory, "a.col", 3, build_columns(rows, columns))
     good = SectionFile.open(directory, ref, "col")
     with SectionWriter(directory, "b.col", "col", {**good.meta, **meta}) as file:
         for name in good.names:
@@ -211,5 +211,5 @@ def test_forged_files_with_sound_checksums_are_errors(changes: dict[str, Any], m
         file.close()
     with pytest.raises(IndexCorrupt):
         reader = ColumnReader.open(directory, "b.col")
-        for field in reader.fields:
-            reader.column(field)
+        for column in reader.types:
+            reader.column(column)

@@ -17,18 +17,18 @@ from zipfian.index.directory import FSDirectory
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import list_generations, manifest_name, read_note
 from zipfian.index.merge import merge_segments
-from zipfian.index.segment import LegWriteSpec, SegmentReader, delete_documents, write_segment
+from zipfian.index.segment import FieldWriteSpec, SegmentReader, delete_documents, write_segment
 from zipfian.index.snapshot import Snapshot
-from zipfian.types import LegBatch, SegmentBatch
+from zipfian.types import FieldBatch, SegmentBatch
 
 
 def segment(writer: Writer, *ids: str) -> SegmentEntry:
     """A segment of documents whose only word is their id."""
     words = sorted(set(ids))
     indices = np.array([words.index(i) for i in ids], np.int32)
-    leg = LegBatch(np.arange(len(ids) + 1), words, indices, np.ones(len(ids), np.uint32))
-    batch = SegmentBatch(ids, [f"text of {i}" for i in ids], [{}] * len(ids), {"words": leg})
-    return write_segment(writer.directory, writer.new_segment_id(), batch, {"words": LegWriteSpec("count")}, {})
+    field = FieldBatch(np.arange(len(ids) + 1), words, indices, np.ones(len(ids), np.uint32))
+    batch = SegmentBatch(ids, [f"text of {i}" for i in ids], [{}] * len(ids), {"words": field})
+    return write_segment(writer.directory, writer.new_segment_id(), batch, {"words": FieldWriteSpec("count")}, {})
 
 
 def ids_of(snapshot: Snapshot) -> list[str]:
@@ -47,7 +47,7 @@ def directory() -> MemoryDirectory:
 
 @pytest.fixture
 def writer(directory: MemoryDirectory) -> Writer:
-    return Writer(directory, create=True, settings={"legs": ["words"]})
+    return Writer(directory, create=True, settings={"fields": ["words"]})
 
 
 def test_create_open_commit(directory: MemoryDirectory, writer: Writer) -> None:
@@ -61,11 +61,11 @@ def test_create_open_commit(directory: MemoryDirectory, writer: Writer) -> None:
     writer.close()
     with Snapshot.open(directory) as snapshot:
         assert ids_of(snapshot) == ["a", "b", "c"]
-        assert snapshot.settings == {"legs": ["words"], "more": [1, 2]}
+        assert snapshot.settings == {"fields": ["words"], "more": [1, 2]}
         assert snapshot.user == {"source": 3}  # kept when a commit gives none
         assert snapshot.generation == 3 and len(snapshot.entries) == 2
     with Writer(directory) as again:
-        assert again.generation == 3 and again.settings == {"legs": ["words"], "more": [1, 2]}
+        assert again.generation == 3 and again.settings == {"fields": ["words"], "more": [1, 2]}
         assert again.new_segment_id().startswith("s00000003-")
     with Writer(directory, settings={"new": True}) as again:
         assert again.commit() == 4
@@ -85,10 +85,10 @@ def test_a_commit_without_changes_does_nothing(directory: MemoryDirectory, write
 
 
 def test_changing_settings_in_place_is_seen_and_does_not_leak(writer: Writer) -> None:
-    writer.settings["legs"].append("latent")
-    assert writer.manifest.settings == {"legs": ["words"]}
+    writer.settings["fields"].append("latent")
+    assert writer.manifest.settings == {"fields": ["words"]}
     assert writer.commit() == 2
-    assert writer.manifest.settings == {"legs": ["words", "latent"]}
+    assert writer.manifest.settings == {"fields": ["words", "latent"]}
 
 
 def test_rollback_forgets_and_deletes(directory: MemoryDirectory, writer: Writer) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.index.doubles import FaultyDirectory, MemoryDirectory, fail_once
-from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, InvalidInput
+from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
 from zipfian.index._layout import BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer
 from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.directory import FSDirectory
@@ -224,7 +224,7 @@ def test_another_file_in_its_place_is_found() -> None:
         SectionFile.open(directory, "gone.bin", "test")
 
 
-def forge(directory: MemoryDirectory, toc: Any, *, version: int = 1, **footer: int) -> None:
+def forge(directory: MemoryDirectory, toc: Any, *, version: int = 2, **footer: int) -> None:
     """A file whose checksums are right but whose content was made up by an enemy."""
     raw = toc if isinstance(toc, bytes) else json.dumps(toc).encode()
     body = HEADER.pack(b"ZPFN", version, 0, b"test", 7).ljust(128, b"\0") + raw
@@ -311,9 +311,16 @@ def test_forged_footers_are_refused(footer: dict[str, int]) -> None:
         SectionFile.open(directory, NAME, "test")
 
 
+def test_a_file_of_the_first_release_is_refused_with_one_sentence() -> None:
+    directory = MemoryDirectory()
+    forge(directory, section(), version=1)
+    with pytest.raises(FormatTooOld, match=r"has format 1, of an older zipfian.*: index the documents into a new"):
+        SectionFile.open(directory, NAME, "test")
+
+
 def test_a_later_format_is_told_apart_from_damage() -> None:
     directory = MemoryDirectory()
-    forge(directory, section(), version=2)
+    forge(directory, section(), version=3)
     with pytest.raises(FormatTooNew, match="pip install -U zipfian"):
         SectionFile.open(directory, NAME, "test")
     directory.files[NAME].data[-8:] = b"otherend"  # one that ends in a way we do not know
@@ -328,7 +335,7 @@ def test_a_later_format_is_told_apart_from_damage() -> None:
 @given(st.binary(max_size=300))
 def test_random_bytes_are_never_a_file(data: bytes) -> None:
     directory = MemoryDirectory({NAME: data})
-    with pytest.raises((IndexCorrupt, FormatTooNew)):
+    with pytest.raises((IndexCorrupt, FormatTooNew, FormatTooOld)):
         SectionFile.open(directory, NAME, "test")
 
 

@@ -10,34 +10,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
-from tests.index.legs import SPECS, as_rows, few, from_rows, random_leg, segment_batch
+from tests.index.fields import SPECS, as_rows, few, from_rows, random_field, segment_batch
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index.container import SectionFile, SectionWriter
-from zipfian.index.deletes import Deletes, LegDeletes, read_deletes, write_deletes
-from zipfian.index.leg import LegWriteSpec
+from zipfian.index.deletes import Deletes, FieldDeletes, read_deletes, write_deletes
+from zipfian.index.field import FieldWriteSpec
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
-from zipfian.types import LegBatch
+from zipfian.types import FieldBatch
 
-LEGS = {"words": ("count", True), "latent": ("fixed", False), "root": ("sqrt", False), "float": ("float32", False)}
+FIELDS = {"words": ("count", True), "latent": ("fixed", False), "root": ("sqrt", False), "float": ("float32", False)}
 
 
 def segment(
     directory: MemoryDirectory, seed: int = 1, n: int = 60
-) -> tuple[SegmentReader, dict[str, LegBatch], dict[str, LegWriteSpec]]:
-    legs = {
-        name: random_leg(seed + i, n, 25, 5, "fixed" if kind == "sqrt" else kind, words)
-        for i, (name, (kind, words)) in enumerate(LEGS.items())
+) -> tuple[SegmentReader, dict[str, FieldBatch], dict[str, FieldWriteSpec]]:
+    fields = {
+        name: random_field(seed + i, n, 25, 5, "fixed" if kind == "sqrt" else kind, words)
+        for i, (name, (kind, words)) in enumerate(FIELDS.items())
     }
-    specs = {name: SPECS[kind] for name, (kind, _) in LEGS.items()}
-    entry = write_segment(directory, "s1", segment_batch([f"d{i}" for i in range(n)], legs), specs, {})
-    return SegmentReader(directory, entry), legs, specs
+    specs = {name: SPECS[kind] for name, (kind, _) in FIELDS.items()}
+    entry = write_segment(directory, "s1", segment_batch([f"d{i}" for i in range(n)], fields), specs, {})
+    return SegmentReader(directory, entry), fields, specs
 
 
 @few(40)
 @given(st.lists(st.lists(st.integers(0, 59), max_size=25), min_size=1, max_size=4))
 def test_statistics_are_those_of_the_documents_that_are_left(steps: list[list[int]]) -> None:
     directory = MemoryDirectory()
-    reader, legs, specs = segment(directory)
+    reader, fields, specs = segment(directory)
     for docs in steps:
         reader = SegmentReader(directory, delete_documents(directory, reader, np.array(docs, np.int64)))
     gone = {d for docs in steps for d in docs}
@@ -45,16 +45,17 @@ def test_statistics_are_those_of_the_documents_that_are_left(steps: list[list[in
     assert np.flatnonzero(~reader.live).tolist() == sorted(gone)
     rebuilt_directory = MemoryDirectory()
     left = {
-        name: from_rows([row for d, row in enumerate(as_rows(leg)) if d not in gone], leg) for name, leg in legs.items()
+        name: from_rows([row for d, row in enumerate(as_rows(field)) if d not in gone], field)
+        for name, field in fields.items()
     }
     ids = [f"d{i}" for i in range(60) if i not in gone]
     rebuilt = SegmentReader(
         rebuilt_directory, write_segment(rebuilt_directory, "s1", segment_batch(ids, left), specs, {})
     )
-    for name in LEGS:
-        assert reader.total_length_live(name) == rebuilt.legs[name].total_length
-        live = {reader.legs[name].term(i): n for i, n in enumerate(reader.df_live(name).tolist()) if n}
-        assert live == {rebuilt.legs[name].term(i): n for i, n in enumerate(rebuilt.legs[name].df.tolist())}
+    for name in FIELDS:
+        assert reader.total_length_live(name) == rebuilt.fields[name].total_length
+        live = {reader.fields[name].term(i): n for i, n in enumerate(reader.df_live(name).tolist()) if n}
+        assert live == {rebuilt.fields[name].term(i): n for i, n in enumerate(rebuilt.fields[name].df.tolist())}
     for i in range(60):
         assert reader.find(f"d{i}") == (-1 if i in gone else i)
 
@@ -80,8 +81,8 @@ def test_a_delete_reads_few_bytes_of_the_postings() -> None:
     """It goes through the forward index; posting lists are not touched."""
     directory = MemoryDirectory()
     reader, _, _ = segment(directory)
-    reader.deletes.plus(np.array([1, 2]), reader.legs)
-    assert "blocks" not in vars(reader.legs["words"])
+    reader.deletes.plus(np.array([1, 2]), reader.fields)
+    assert "blocks" not in vars(reader.fields["words"])
 
 
 def forged(
@@ -92,10 +93,10 @@ def forged(
     listed: Any = None,
 ) -> MemoryDirectory:
     directory = MemoryDirectory()
-    deletes = Deletes(np.arange(60) < 2, {"words": LegDeletes(np.array(terms), np.array(counts), 3)})
+    deletes = Deletes(np.arange(60) < 2, {"words": FieldDeletes(np.array(terms), np.array(counts), 3)})
     good = SectionFile.open(directory, write_deletes(directory, "a.del", deletes), "del")
     meta = {**good.meta, "n_deleted": n_deleted}
-    meta["legs"] = [{**meta["legs"][0], "length": length}] if listed is None else listed
+    meta["fields"] = [{**meta["fields"][0], "length": length}] if listed is None else listed
     with SectionWriter(directory, "b.del", "del", meta) as file:
         for name in good.names:
             file.add(name, good.array(name))
@@ -128,21 +129,23 @@ def test_forged_files_with_sound_checksums_are_errors(change: Any) -> None:
 def test_deletes_that_do_not_belong_to_the_segment() -> None:
     directory = MemoryDirectory()
     reader, _, _ = segment(directory)
-    share = LegDeletes(np.array([0]), np.array([1]), 1)
+    share = FieldDeletes(np.array([0]), np.array([1]), 1)
     flags = np.arange(60) < 1
-    all_legs = dict.fromkeys(LEGS, share)
+    all_fields = dict.fromkeys(FIELDS, share)
     wrong = {
-        "fewer documents": Deletes(flags[:50], all_legs),
-        "a leg not counted": Deletes(flags, {"words": share}),
-        "a term that is not there": Deletes(flags, {**all_legs, "words": LegDeletes(np.array([99]), np.array([1]), 1)}),
+        "fewer documents": Deletes(flags[:50], all_fields),
+        "a field not counted": Deletes(flags, {"words": share}),
+        "a term that is not there": Deletes(
+            flags, {**all_fields, "words": FieldDeletes(np.array([99]), np.array([1]), 1)}
+        ),
     }
     for i, deletes in enumerate(wrong.values()):
         ref = write_deletes(directory, f"x{i}.del", deletes)
         with pytest.raises(IndexCorrupt):
             SegmentReader(directory, reader.entry.with_file("del", ref))
-    rare = int(np.argmin(reader.legs["words"].df))
-    n = int(reader.legs["words"].df[rare]) + 1
-    too_many = Deletes(np.arange(60) < n, {**all_legs, "words": LegDeletes(np.array([rare]), np.array([n]), 10**9)})
+    rare = int(np.argmin(reader.fields["words"].df))
+    n = int(reader.fields["words"].df[rare]) + 1
+    too_many = Deletes(np.arange(60) < n, {**all_fields, "words": FieldDeletes(np.array([rare]), np.array([n]), 10**9)})
     ref = write_deletes(directory, "y.del", too_many)
     damaged = SegmentReader(directory, reader.entry.with_file("del", ref))
     with pytest.raises(IndexCorrupt, match="takes away more"):

@@ -56,7 +56,7 @@ def test_names_that_could_escape_or_collide_are_refused(directory: FSDirectory, 
 
 
 def test_names_of_our_files_are_accepted() -> None:
-    for name in ("s00000001-0a1b2c3d.leg-words", "manifest-000000000001.json", "write.lock"):
+    for name in ("s00000001-0a1b2c3d.field-words", "manifest-000000000001.json", "write.lock"):
         assert check_name(name) == name
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
-from tests.index.legs import segment_batch
+from tests.index.fields import segment_batch
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index import docstore, docstore_writer
 from zipfian.index.container import SectionFile, SectionWriter

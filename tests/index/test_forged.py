@@ -16,17 +16,17 @@ import numpy as np
 import pytest
 
 from tests.index.doubles import MemoryDirectory
-from tests.index.legs import SPECS, from_rows, random_leg, segment_batch
+from tests.index.fields import SPECS, from_rows, random_field, segment_batch
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index import deletes as deletes_module
 from zipfian.index import docstore
 from zipfian.index._crosscheck import cross_check, cross_check_ids
 from zipfian.index.container import SectionFile, SectionWriter
-from zipfian.index.deletes import LegDeletes
+from zipfian.index.deletes import FieldDeletes
 from zipfian.index.docstore import DocStoreReader
 from zipfian.index.docstore_writer import pack_records, write_docs_file
 from zipfian.index.entry import SegmentEntry
-from zipfian.index.leg import LegWriteSpec
+from zipfian.index.field import FieldWriteSpec
 from zipfian.index.manifest import check_segments
 from zipfian.index.merge import merge_segments
 from zipfian.index.metadata import decode_metadata
@@ -34,24 +34,24 @@ from zipfian.index.segment import SegmentReader, delete_documents, write_segment
 from zipfian.limits import MAX_DOCUMENTS, MAX_METADATA_BYTES, MAX_TEXT_CHARS
 
 N = 70
-LEGS = {"words": SPECS["count"], "latent": SPECS["fixed"], "float": SPECS["float32"]}
-FIELDS = {"s": "string", "t": "list[string]", "u": "number", "b": "boolean", "i": "integer"}
+FIELDS = {"words": SPECS["count"], "latent": SPECS["fixed"], "float": SPECS["float32"]}
+COLUMNS = {"s": "string", "t": "list[string]", "u": "number", "b": "boolean", "i": "integer"}
 Sections = dict[str, Any]
 Meta = dict[str, Any]
 
 
 def batch(seed: int = 1) -> Any:
-    legs = {
-        "words": random_leg(seed, N, 30, 6, "count", words=True),
-        "latent": random_leg(seed + 1, N, 40, 8),
-        "float": random_leg(seed + 2, N, 20, 4, "float32"),
+    fields = {
+        "words": random_field(seed, N, 30, 6, "count", words=True),
+        "latent": random_field(seed + 1, N, 40, 8),
+        "float": random_field(seed + 2, N, 20, 4, "float32"),
     }
     rows = [
         {"s": "ab"[i % 2], "t": ["x", "y"][: i % 3], "u": 2**53 + 1 if i == 5 else i / 3, "b": i % 2 == 0, "i": i}
         for i in range(N - 1)
     ]
     vectors = np.random.default_rng(seed).normal(size=(N, 3)).astype(np.float32)
-    return segment_batch([f"{seed}-{i}" for i in range(N)], legs, [*rows, {}], {"v": vectors})
+    return segment_batch([f"{seed}-{i}" for i in range(N)], fields, [*rows, {}], {"v": vectors})
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def directory() -> MemoryDirectory:
 
 @pytest.fixture
 def entry(directory: MemoryDirectory) -> SegmentEntry:
-    made = write_segment(directory, "s1", batch(), LEGS, FIELDS)
+    made = write_segment(directory, "s1", batch(), FIELDS, COLUMNS)
     return delete_documents(directory, SegmentReader(directory, made), np.array([3, 4, 40]))
 
 
@@ -123,7 +123,7 @@ the file are checked against it when they are first used."""
 
 def test_lengths_of_sections_agree_with_the_counts_at_open(directory: MemoryDirectory, entry: SegmentEntry) -> None:
     for role, name in every_section(directory, entry):
-        if name in FREE or (role in ("col", "leg:words") and "term" in name and name != "term_offsets"):
+        if name in FREE or (role in ("col", "field:words") and "term" in name and name != "term_offsets"):
             continue
         bad = forged(directory, entry, role, lambda s, m, n=name: s.update({n: s[n][:-1]}))
         with pytest.raises(IndexCorrupt):
@@ -159,15 +159,15 @@ def test_postings_that_are_not_there_are_not_believed(directory: MemoryDirectory
         sections["df"], sections["terms"] = np.full(terms, N, np.uint8), np.arange(terms, dtype=np.uint32)
 
     with pytest.raises(IndexCorrupt, match="n_postings"):
-        SegmentReader(directory, forged(directory, entry, "leg:latent", claim))
+        SegmentReader(directory, forged(directory, entry, "field:latent", claim))
 
     def with_forward(sections: Sections, meta: Meta) -> None:
         claim(sections, meta)
         sections["forward"] = np.zeros(terms * N // 64 + 1, np.uint64)
 
-    reader = SegmentReader(directory, forged(directory, entry, "leg:latent", with_forward))
+    reader = SegmentReader(directory, forged(directory, entry, "field:latent", with_forward))
     with pytest.raises(IndexCorrupt, match="blocks of postings"):
-        reader.legs["latent"].blocks  # noqa: B018 - reading it is the point
+        reader.fields["latent"].blocks  # noqa: B018 - reading it is the point
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-19, 1e19, 1e300, 10**400, 0, -1.0])
@@ -175,12 +175,12 @@ def test_a_scale_that_would_make_weights_infinite(
     directory: MemoryDirectory, entry: SegmentEntry, scale: float
 ) -> None:
     with pytest.raises(IndexCorrupt, match="how its weights are stored"):
-        SegmentReader(directory, forged(directory, entry, "leg:latent", lambda s, m: m.update(scale=scale)))
+        SegmentReader(directory, forged(directory, entry, "field:latent", lambda s, m: m.update(scale=scale)))
 
 
 def test_any_scale_within_the_limits_keeps_weights_finite_and_positive() -> None:
     for scale in (1e-18, 1e18):
-        LegWriteSpec("fixed", scale)
+        FieldWriteSpec("fixed", scale)
         weights = (np.array([1, 2**32 - 1], np.float64) / scale).astype(np.float32)
         assert np.isfinite(weights).all() and (weights > 0).all()
 
@@ -191,16 +191,22 @@ def test_lengths_that_would_turn_negative(directory: MemoryDirectory, entry: Seg
         meta["total_length"] += 2**63 - int(sections["lengths"][1])
         sections["lengths"][1] = 2**63
 
-    reader = SegmentReader(directory, forged(directory, entry, "leg:words", change))
+    reader = SegmentReader(directory, forged(directory, entry, "field:words", change))
     with pytest.raises(IndexCorrupt, match="lengths do not add up"):
-        reader.legs["words"].lengths  # noqa: B018
+        reader.fields["words"].lengths  # noqa: B018
 
 
 def test_metas_that_are_nested_are_not_spelt_out(directory: MemoryDirectory, entry: SegmentEntry) -> None:
     deep: Any = 1
     for _ in range(900):
         deep = [deep]
-    keys = {"doc": [], "col": ["fields"], "vec": ["vectors"], "del": ["legs"], "leg": ["scale", "phi", "terms", "tf"]}
+    keys = {
+        "doc": [],
+        "col": ["columns"],
+        "vec": ["vectors"],
+        "del": ["fields"],
+        "field": ["scale", "phi", "terms", "tf"],
+    }
     for role in entry.files:
         for key in ["n_docs", *keys[role.partition(":")[0]]]:
             bad = forged(directory, entry, role, lambda s, m, k=key: m.update({k: deep}))
@@ -210,7 +216,7 @@ def test_metas_that_are_nested_are_not_spelt_out(directory: MemoryDirectory, ent
 
 
 def test_columns_that_point_beyond_their_dictionary(directory: MemoryDirectory, entry: SegmentEntry) -> None:
-    at = {name: i for i, name in enumerate(sorted(FIELDS))}
+    at = {name: i for i, name in enumerate(sorted(COLUMNS))}
 
     def no_words(sections: Sections, meta: Meta) -> None:
         sections[f"{at['s']}.terms"] = np.empty(0, np.uint8)
@@ -247,18 +253,18 @@ def test_deletes_with_terms_that_would_turn_negative(directory: MemoryDirectory,
 
     with pytest.raises(IndexCorrupt, match=r"0\.terms"):
         SegmentReader(directory, forged(directory, entry, "del", change))
-    with pytest.raises(IndexCorrupt, match="33 legs"):
-        SegmentReader(directory, forged(directory, entry, "del", lambda s, m: m.update(legs=m["legs"] * 11)))
+    with pytest.raises(IndexCorrupt, match="33 fields"):
+        SegmentReader(directory, forged(directory, entry, "del", lambda s, m: m.update(fields=m["fields"] * 11)))
 
 
 def test_counting_deletes_in_pieces_changes_nothing(
     directory: MemoryDirectory, entry: SegmentEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leg = SegmentReader(directory, entry).legs["latent"]
+    field = SegmentReader(directory, entry).fields["latent"]
     docs = np.array([0, 1, 2, 30, 63, 64, 69])
-    whole = LegDeletes.of(leg, docs)
+    whole = FieldDeletes.of(field, docs)
     monkeypatch.setattr(deletes_module, "_POSTINGS", 20)
-    cut = LegDeletes.of(leg, docs)
+    cut = FieldDeletes.of(field, docs)
     assert cut.terms.tolist() == whole.terms.tolist() and cut.counts.tolist() == whole.counts.tolist()
     assert cut.length == whole.length > 0 and int(whole.counts.max()) > 1
 
@@ -382,7 +388,7 @@ def test_an_id_in_two_segments_is_found_among_many_equal_hashes(
     directory: MemoryDirectory, entry: SegmentEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(docstore, "id_hash", lambda raw: 7)
-    one, two = (write_segment(directory, f"s{i}", batch(i), LEGS, FIELDS) for i in (1, 2))
+    one, two = (write_segment(directory, f"s{i}", batch(i), FIELDS, COLUMNS) for i in (1, 2))
     cross_check_ids([SegmentReader(directory, one), SegmentReader(directory, two)])
     with pytest.raises(IndexCorrupt, match="there twice"):
         cross_check_ids([SegmentReader(directory, one), SegmentReader(directory, two), SegmentReader(directory, one)])
@@ -394,8 +400,8 @@ def all_gone_of_one_term(sections: Sections, meta: Meta) -> None:
 
 
 def no_deletes_counted(sections: Sections, meta: Meta) -> None:
-    for i, leg in enumerate(meta["legs"]):
-        leg["terms"] = 0
+    for i, field in enumerate(meta["fields"]):
+        field["terms"] = 0
         sections[f"{i}.terms"], sections[f"{i}.counts"] = sections[f"{i}.terms"][:0], sections[f"{i}.counts"][:0]
 
 
@@ -412,7 +418,7 @@ def hashes_of_one(sections: Sections, meta: Meta) -> None:
     [
         ("del", all_gone_of_one_term, "contradict|takes away more"),
         ("del", no_deletes_counted, "contradict"),
-        ("leg:latent", terms_exchanged, "not ascending"),
+        ("field:latent", terms_exchanged, "not ascending"),
         ("doc", hashes_of_one, "table of ids"),
         ("vec", lambda s, m: s["0.values"].fill(np.nan), "NaN"),
     ],
@@ -420,7 +426,7 @@ def hashes_of_one(sections: Sections, meta: Meta) -> None:
 def test_a_merge_writes_nothing_that_contradicts_itself(
     directory: MemoryDirectory, entry: SegmentEntry, role: str, change: Any, problem: str
 ) -> None:
-    other = SegmentReader(directory, write_segment(directory, "s2", batch(9), LEGS, FIELDS))
+    other = SegmentReader(directory, write_segment(directory, "s2", batch(9), FIELDS, COLUMNS))
     merge_segments(directory, "s3", [SegmentReader(directory, entry), other])
     before = set(directory.files)
     bad = SegmentReader(directory, forged(directory, entry, role, change))
@@ -432,7 +438,7 @@ def test_a_merge_writes_nothing_that_contradicts_itself(
 
 def three_documents(directory: MemoryDirectory, *rows: dict[int, int]) -> SegmentEntry:
     """A segment of documents given as {term: tf}, the first of them deleted."""
-    made = segment_batch(["a", "b", "c"], {"t": from_rows(list(rows), random_leg(1, 1, 1, 1))})
+    made = segment_batch(["a", "b", "c"], {"t": from_rows(list(rows), random_field(1, 1, 1, 1))})
     entry = write_segment(directory, "s5", made, {"t": SPECS["fixed"]}, {})
     return delete_documents(directory, SegmentReader(directory, entry), np.array([0]))
 
@@ -449,9 +455,9 @@ def test_a_merge_refuses_a_forward_index_of_other_terms(
     directory: MemoryDirectory, other: tuple[dict[int, int], ...]
 ) -> None:
     sound = three_documents(directory, {0: 1, 1: 1}, {1: 1}, {1: 1, 2: 1})
-    leg = three_documents(directory, *other).files["leg:t"]
-    forward = SectionFile.open(directory, leg, "leg").array("forward")
-    bad = forged(directory, sound, "leg:t", lambda s, m: s.update(forward=forward))
+    field = three_documents(directory, *other).files["field:t"]
+    forward = SectionFile.open(directory, field, "field").array("forward")
+    bad = forged(directory, sound, "field:t", lambda s, m: s.update(forward=forward))
     with pytest.raises(IndexCorrupt, match="contradict"):
         merge_segments(directory, "s7", [SegmentReader(directory, bad)])
 
@@ -459,9 +465,9 @@ def test_a_merge_refuses_a_forward_index_of_other_terms(
 def test_a_merge_refuses_a_forward_index_with_more_in_live_documents(directory: MemoryDirectory) -> None:
     """Every term is one that live documents have, and all postings are there: only their number in live ones is not."""
     sound = three_documents(directory, {1: 1, 2: 1}, {1: 1}, {1: 1, 2: 1})
-    leg = three_documents(directory, {1: 1}, {1: 1, 2: 1}, {1: 1, 2: 1}).files["leg:t"]
-    forward = SectionFile.open(directory, leg, "leg").array("forward")
-    bad = forged(directory, sound, "leg:t", lambda s, m: s.update(forward=forward))
+    field = three_documents(directory, {1: 1}, {1: 1, 2: 1}, {1: 1, 2: 1}).files["field:t"]
+    forward = SectionFile.open(directory, field, "field").array("forward")
+    bad = forged(directory, sound, "field:t", lambda s, m: s.update(forward=forward))
     with pytest.raises(IndexCorrupt, match="contradict"):
         merge_segments(directory, "s7", [SegmentReader(directory, bad)])
 

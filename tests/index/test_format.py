@@ -14,8 +14,8 @@ import pytest
 
 from tests.index.doubles import MemoryDirectory
 from zipfian.index.commit import Writer
-from zipfian.index.segment import LegWriteSpec, SegmentReader, delete_documents, write_segment
-from zipfian.types import LegBatch, SegmentBatch
+from zipfian.index.segment import FieldWriteSpec, SegmentReader, delete_documents, write_segment
+from zipfian.types import FieldBatch, SegmentBatch
 
 N = 300
 CODES = dict(
@@ -31,31 +31,35 @@ def rows() -> list[dict[int, int]]:
     ]
 
 
-def leg(data: list[dict[int, int]], terms: Any, tf_type: Any) -> LegBatch:
+def field(data: list[dict[int, int]], terms: Any, tf_type: Any) -> FieldBatch:
     indptr = np.cumsum([0, *map(len, data)])
     indices = np.array([t for row in data for t in sorted(row)], np.int32)
-    return LegBatch(indptr, terms, indices, np.array([row[t] for row in data for t in sorted(row)], tf_type))
+    return FieldBatch(indptr, terms, indices, np.array([row[t] for row in data for t in sorted(row)], tf_type))
 
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    """A collection of one segment with three legs, metadata, vectors and deletes."""
+    """A collection of one segment with three fields, metadata, vectors and deletes."""
     directory, data = MemoryDirectory(), rows()
-    specs = {"words": LegWriteSpec("count"), "fixed": LegWriteSpec("fixed", 100.0), "float": LegWriteSpec("float32")}
+    specs = {
+        "words": FieldWriteSpec("count"),
+        "fixed": FieldWriteSpec("fixed", 100.0),
+        "float": FieldWriteSpec("float32"),
+    }
     batch = SegmentBatch(
         ids=[f"id-{i}" for i in range(N)],
         texts=[None if i % 7 == 0 else f"text é {i} " * (i % 50) for i in range(N)],
         metadata=[{"n": i, "tags": [f"t{i % 3}"] * (i % 2)} if i % 5 else {} for i in range(N)],
-        legs={
-            "words": leg(data, [f"w{i:03}" for i in range(90)], np.uint32),
-            "fixed": leg(data, np.arange(90) * 1000, np.uint32),
-            "float": leg(data, np.arange(90), np.float32),
+        fields={
+            "words": field(data, [f"w{i:03}" for i in range(90)], np.uint32),
+            "fixed": field(data, np.arange(90) * 1000, np.uint32),
+            "float": field(data, np.arange(90), np.float32),
         },
         vectors={"v": np.arange(N * 3, dtype=np.float32).reshape(N, 3)},
     )
     with Writer(directory, create=True, settings={"a": "ü"}) as writer:
-        fields: Any = {"n": "integer", "tags": "list[string]"}
-        writer.add_segment(write_segment(directory, writer.new_segment_id(), batch, specs, fields))
+        columns: Any = {"n": "integer", "tags": "list[string]"}
+        writer.add_segment(write_segment(directory, writer.new_segment_id(), batch, specs, columns))
         reader = SegmentReader(directory, writer.entries[0])
         writer.update(delete_documents(directory, reader, np.arange(0, N, 9)))
         writer.commit({"why": "test"})
@@ -77,7 +81,7 @@ def read(files: dict[str, bytes], role: str) -> tuple[dict[str, Any], dict[str, 
     data = files[ref["name"]]
     assert len(data) == ref["size"]
     magic, version, zero, kind, file_id = struct.unpack_from("<4sHH8sQ", data)
-    assert (magic, version, zero, kind.rstrip(b"\0").decode()) == (b"ZPFN", 1, 0, role.partition(":")[0])
+    assert (magic, version, zero, kind.rstrip(b"\0").decode()) == (b"ZPFN", 2, 0, role.partition(":")[0])
     toc, toc_bytes, block, blocks, table_crc, same_id, crc, end = struct.unpack("<QQIIIQI4s", data[-44:])
     assert (end, block, same_id, crc) == (b"ZPFN", 65536, file_id, zlib.crc32(data[-44:-8]))
     assert f"{table_crc:08x}{crc:08x}" == ref["checksum"] and f"{file_id:016x}" == ref["file_id"]
@@ -119,8 +123,8 @@ def pieces(blob: list[int], ends: list[int]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", ["words", "fixed", "float"])
-def test_leg(files: dict[str, bytes], name: str) -> None:
-    meta, s = read(files, f"leg:{name}")
+def test_field(files: dict[str, bytes], name: str) -> None:
+    meta, s = read(files, f"field:{name}")
     terms = [w.decode() for w in pieces(s["terms"], s["term_offsets"])] if meta["terms"] == "str" else s["terms"]
     found: list[dict[Any, float]] = [{} for _ in range(meta["n_docs"])]
     stream, block = Bits(s["postings"]), 0
@@ -187,7 +191,7 @@ def test_documents(files: dict[str, bytes]) -> None:
 
 def test_columns(files: dict[str, bytes]) -> None:
     meta, s = read(files, "col")
-    assert [(f["name"], f["type"], f["some"]) for f in meta["fields"]] == [
+    assert [(f["name"], f["type"], f["some"]) for f in meta["columns"]] == [
         ("n", "integer", True),
         ("tags", "list[string]", True),
     ]
@@ -206,9 +210,9 @@ def test_vectors_and_deletes(files: dict[str, bytes]) -> None:
     meta, s = read(files, "del")
     gone = [i % 9 == 0 for i in range(N)]
     assert bits(s["deleted"], N) == gone and meta["n_deleted"] == sum(gone)
-    names = [entry["name"] for entry in meta["legs"]]
+    names = [entry["name"] for entry in meta["fields"]]
     assert sorted(names) == ["fixed", "float", "words"]
-    for i, entry in enumerate(meta["legs"]):
+    for i, entry in enumerate(meta["fields"]):
         df = dict(zip(s[f"{i}.terms"], s[f"{i}.counts"], strict=True))
         deleted = [row for row, g in zip(rows(), gone, strict=True) if g]
         assert {t: n for t in range(90) if (n := sum(t in row for row in deleted))} == df
@@ -218,7 +222,7 @@ def test_vectors_and_deletes(files: dict[str, bytes]) -> None:
 
 def test_manifest_and_note(files: dict[str, bytes]) -> None:
     content = manifest(files)
-    assert content["format"] == 1 and content["generation"] == 2
+    assert content["format"] == 2 and content["generation"] == 2
     assert content["settings"] == {"a": "ü"} and content["user"] == {"why": "test"}
     digits, crc = files["write.lock"][:12], files["write.lock"][13:21]
     assert digits == b"000000000002" and int(crc, 16) == zlib.crc32(digits) and files["write.lock"][21:] == b"\n"

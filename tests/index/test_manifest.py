@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
-from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, InvalidInput
+from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
 from zipfian.index._layout import FileRef
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import (
@@ -30,7 +30,7 @@ SEGMENT = "s00000001-0a1b2c3d"
 
 def entry(number: int = 1, **changes: Any) -> SegmentEntry:
     seg_id = f"s{number:08d}-0a1b2c3d"
-    files = {role: FileRef(f"{seg_id}.{role}", 100, 2**64 - 1, number) for role in ("doc", "leg-words")}
+    files = {role: FileRef(f"{seg_id}.{role}", 100, 2**64 - 1, number) for role in ("doc", "field-words")}
     return SegmentEntry(**({"id": seg_id, "n_docs": 5, "files": files} | changes))
 
 
@@ -89,12 +89,18 @@ def test_a_manifest_under_another_name_is_refused() -> None:
         Manifest.decode(manifest_name(4), data)
 
 
+def test_a_manifest_of_the_first_release_is_refused_with_one_sentence() -> None:
+    content = json.loads(Manifest(3).encode())
+    with pytest.raises(FormatTooOld, match=r"has format 1, of an older zipfian.*: index the documents into a new"):
+        Manifest.decode(manifest_name(3), signed({**content, "format": 1}))
+
+
 def test_a_later_format_is_told_apart_from_damage() -> None:
     content = json.loads(Manifest(3).encode())
     with pytest.raises(FormatTooNew, match="upgrade"):
-        Manifest.decode(manifest_name(3), signed({**content, "format": 2, "something": "else"}))
+        Manifest.decode(manifest_name(3), signed({**content, "format": 3, "something": "else"}))
     with pytest.raises(IndexCorrupt):
-        Manifest.decode(manifest_name(3), json.dumps({**content, "format": 2}).encode())
+        Manifest.decode(manifest_name(3), json.dumps({**content, "format": 3}).encode())
 
 
 def file(**changes: Any) -> dict[str, Any]:
@@ -104,7 +110,6 @@ def file(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": 0},
         {"format": "1"},
         {"generation": "3"},
         {"generation": 3.0},

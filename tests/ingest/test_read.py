@@ -245,7 +245,7 @@ def test_jsonl(tmp_path: Path) -> None:
 
 def test_jsonl_with_named_fields(tmp_path: Path) -> None:
     path = write(tmp_path / "d.jsonl", '{"key": "k1", "body": "b"}\n{"body": "b"}')
-    first, second = open_source(path, id_field="key", text_field="body")
+    first, second = open_source(path, id_column="key", text_column="body")
     assert isinstance(first, FoundDocument)
     assert (first.id, first.text) == ("k1", "b")
     assert isinstance(second, BadItem)
@@ -257,8 +257,8 @@ def test_jsonl_with_named_fields(tmp_path: Path) -> None:
         (b"{", "not JSON"),
         (b"[1]", "object was expected"),
         (b"\xff{}", "not UTF-8"),
-        (b'{"id": "a"}', "no text in field 'text'"),
-        (b'{"id": "a", "text": 3}', "no text in field 'text'"),
+        (b'{"id": "a"}', "no text in column 'text'"),
+        (b'{"id": "a", "text": 3}', "no text in column 'text'"),
         (b'{"id": [1], "text": "x"}', "the id must be"),
         (b'{"id": true, "text": "x"}', "the id must be"),
         (b'{"id": "a", "text": "x", "metadata": 3}', "'metadata' must be"),
@@ -301,7 +301,7 @@ def test_csv_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "name,body\na,b\n"])
 def test_csv_without_a_text_column(content: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="--text-field"):
+    with pytest.raises(InvalidInput, match="--text-column"):
         list(open_source(write(tmp_path / "d.csv", content)))
 
 

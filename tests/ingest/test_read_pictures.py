@@ -21,8 +21,8 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def documents(source: Path, **fields: str) -> list[FoundDocument]:
-    found = list(open_source(source, **fields).read())
+def documents(source: Path, **columns: str) -> list[FoundDocument]:
+    found = list(open_source(source, **columns).read())
     assert [item for item in found if isinstance(item, BadItem)] == []
     return [item for item in found if isinstance(item, FoundDocument)]
 
@@ -106,7 +106,7 @@ def test_jsonl_with_pictures(tmp_path: Path) -> None:
         ({"image": "none.png"}, "none.png: No such file"),
         ({"image": 3, "text": "x"}, "must be the path of a picture, not int"),
         ({"image": "https://host/a.png"}, "download it first"),
-        ({"title": "x"}, "no text in field 'text' or 'caption'"),
+        ({"title": "x"}, "no text in column 'text' or 'caption'"),
     ],
 )
 def test_a_record_whose_picture_is_no_good_is_named(record: dict[str, object], problem: str, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_record_whose_picture_is_no_good_is_named(record: dict[str, object], p
 def test_csv_with_pictures(tmp_path: Path) -> None:
     records(tmp_path)
     source = write(tmp_path / "d.csv", "file,caption,lang\nimages/a.png,Red.,en\n,Only text.,en\n")
-    first, second = documents(source, image_field="file")
+    first, second = documents(source, image_column="file")
     assert (first.id, first.text, first.metadata["lang"]) == ("images/a.png", "Red.", "en")
     assert (second.text, second.image) == ("Only text.", None)
 
@@ -135,9 +135,9 @@ def test_parquet(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.Table.from_pylist([dict.fromkeys(names) | row for row in rows]), source)
     assert [d.id for d in documents(source)] == ["images/a.png", "t", "c", "p"]
     parquet.write_table(pyarrow.Table.from_pylist([{"year": 1, "body": "x"}]), source)
-    with pytest.raises(InvalidInput, match=r"found: year, body.*--text-field"):
+    with pytest.raises(InvalidInput, match=r"found: year, body.*--text-column"):
         documents(source)
-    assert [(d.text, d.metadata) for d in documents(source, text_field="body")] == [("x", {"year": 1})]
+    assert [(d.text, d.metadata) for d in documents(source, text_column="body")] == [("x", {"year": 1})]
     source.write_bytes(b"PAR1 not really")
     (bad,) = open_source(source)
     assert isinstance(bad, BadItem)

@@ -54,7 +54,7 @@ def test_what_is_gone_may_be_kept(notes: Path, path: Path) -> None:
 
 
 def test_the_command_and_python_go_on_where_the_other_stopped(notes: Path, path: Path) -> None:
-    assert main(["index", str(notes), "--into", str(path), "--legs", "words"]) == 0
+    assert main(["index", str(notes), "--into", str(path), "--fields", "words"]) == 0
     with zf.Collection.open(path, mode="w") as collection:
         assert collection.sync(notes) == Synced(unchanged=3)
 
@@ -129,10 +129,10 @@ def test_links_are_followed_when_asked(notes: Path, path: Path, tmp_path: Path) 
 def test_an_open_source_has_its_settings_already(path: Path, tmp_path: Path) -> None:
     file = tmp_path / "r.jsonl"
     file.write_text('{"key": "x", "body": "plants"}\n')
-    source = ingest.open_source(file, id_field="key", text_field="body")
+    source = ingest.open_source(file, id_column="key", text_column="body")
     with zf.Collection.create(path) as collection:
-        with pytest.raises(InvalidInput, match="text_field: give it to open_source"):
-            collection.sync(source, text_field="body")
+        with pytest.raises(InvalidInput, match="text_column: give it to open_source"):
+            collection.sync(source, text_column="body")
         assert collection.sync(source) == Synced(added=1, commits=1)
         assert [hit.id for hit in collection.search("plants")] == ["x"]
 

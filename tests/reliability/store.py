@@ -15,12 +15,12 @@ from tests.reliability.workload import Action, Content, Doc
 from zipfian.index.commit import Writer
 from zipfian.index.directory import Directory
 from zipfian.index.merge import merge_segments
-from zipfian.index.segment import LegWriteSpec, SegmentReader, delete_documents, write_segment
+from zipfian.index.segment import FieldWriteSpec, SegmentReader, delete_documents, write_segment
 from zipfian.index.snapshot import Snapshot
-from zipfian.types import LegBatch, SegmentBatch
+from zipfian.types import FieldBatch, SegmentBatch
 
-LEGS = {"words": LegWriteSpec("count"), "latent": LegWriteSpec("fixed", 100.0, "sqrt")}
-FIELDS: dict[str, Any] = {"commit": "integer", "tag": "string", "even": "boolean"}
+FIELDS = {"words": FieldWriteSpec("count"), "latent": FieldWriteSpec("fixed", 100.0, "sqrt")}
+COLUMNS: dict[str, Any] = {"commit": "integer", "tag": "string", "even": "boolean"}
 MAX_SEGMENTS = 8
 
 
@@ -41,7 +41,7 @@ class Store:
             self.delete([*action.ids, *(doc.id for doc in action.docs)])
             if action.docs:
                 self.writer.add_segment(
-                    write_segment(self.directory, self.writer.new_segment_id(), batch(action.docs), LEGS, FIELDS)
+                    write_segment(self.directory, self.writer.new_segment_id(), batch(action.docs), FIELDS, COLUMNS)
                 )
         if len(self.writer.entries) > MAX_SEGMENTS:
             self.merge(0.0, all_of_them=True)
@@ -86,19 +86,19 @@ def batch(docs: tuple[Doc, ...]) -> SegmentBatch:
         ids=[doc.id for doc in docs],
         texts=[doc.text for doc in docs],
         metadata=[doc.metadata for doc in docs],
-        legs={
-            "words": _leg([doc.words for doc in docs], lambda terms: terms),
-            "latent": _leg([doc.latent for doc in docs], lambda terms: np.array(terms, np.int64)),
+        fields={
+            "words": _field([doc.words for doc in docs], lambda terms: terms),
+            "latent": _field([doc.latent for doc in docs], lambda terms: np.array(terms, np.int64)),
         },
         vectors={"pooled": np.array([doc.vector for doc in docs], np.float32)},
     )
 
 
-def _leg(rows: list[dict[Any, int]], as_terms: Any) -> LegBatch:
+def _field(rows: list[dict[Any, int]], as_terms: Any) -> FieldBatch:
     terms = sorted({term for row in rows for term in row})
     number = {term: i for i, term in enumerate(terms)}
     pairs = [sorted((number[term], tf) for term, tf in row.items()) for row in rows]
-    return LegBatch(
+    return FieldBatch(
         indptr=np.cumsum([0, *map(len, pairs)]),
         terms=as_terms(terms),
         indices=np.array([i for row in pairs for i, _ in row], np.int32),
@@ -113,10 +113,10 @@ def read_commit(directory: Directory, generation: int | None = None) -> tuple[in
 
 
 def read_content(snapshot: Snapshot) -> Content:
-    """All live documents, from the stored documents, the postings of both legs and the vectors."""
+    """All live documents, from the stored documents, the postings of both fields and the vectors."""
     found: Content = {}
     for segment in snapshot.segments:
-        rows = {name: _rows(segment, name) for name in LEGS}
+        rows = {name: _rows(segment, name) for name in FIELDS}
         for doc in np.flatnonzero(segment.live).tolist():
             key, text = segment.docs.id(doc), segment.docs.text(doc)
             read = Doc(key, text or "", segment.docs.metadata(doc), rows["latent"][doc])
@@ -127,7 +127,7 @@ def read_content(snapshot: Snapshot) -> Content:
 
 
 def _rows(segment: SegmentReader, name: str) -> list[dict[Any, int]]:
-    leg = segment.legs[name].to_batch()
-    terms = leg.terms.tolist() if isinstance(leg.terms, np.ndarray) else leg.terms
-    ends, indices, tf = leg.indptr.tolist(), leg.indices.tolist(), leg.tf.tolist()
+    field = segment.fields[name].to_batch()
+    terms = field.terms.tolist() if isinstance(field.terms, np.ndarray) else field.terms
+    ends, indices, tf = field.indptr.tolist(), field.indices.tolist(), field.tf.tolist()
     return [{terms[i]: int(n) for i, n in zip(indices[a:b], tf[a:b], strict=True)} for a, b in pairwise(ends)]

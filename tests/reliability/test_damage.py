@@ -13,7 +13,7 @@ from tests.index.doubles import MemoryDirectory
 from tests.reliability.conftest import Report
 from tests.reliability.states import HISTORY, files_at
 from tests.reliability.store import Store, read_commit
-from zipfian.errors import FormatTooNew, IndexCorrupt, IndexExists, IndexNotFound
+from zipfian.errors import FormatTooNew, FormatTooOld, IndexCorrupt, IndexExists, IndexNotFound
 from zipfian.index._layout import FOOTER, HEADER
 from zipfian.index.check import check
 from zipfian.index.commit import Writer
@@ -55,8 +55,8 @@ def verdict(files: dict[str, bytes], changed: dict[str, bytes | None]) -> str:
         assert e.file in files, e
         assert e.file in str(e)
         outcome = "error"
-    except FormatTooNew:
-        outcome = "newer format"
+    except (FormatTooNew, FormatTooOld):
+        outcome = "other format"
     else:
         assert n == AT and content == HISTORY.content(AT) and list(content) == list(HISTORY.content(AT))
         outcome = "right answer"
@@ -68,7 +68,7 @@ def found_by_check(files: dict[str, bytes], changed: dict[str, bytes | None]) ->
     directory = MemoryDirectory({name: data for name, data in {**files, **changed}.items() if data is not None})
     try:
         return not check(directory).ok
-    except FormatTooNew:
+    except (FormatTooNew, FormatTooOld):
         return True
 
 

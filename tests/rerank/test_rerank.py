@@ -190,11 +190,11 @@ def test_presets_are_frozen_and_keep_their_promise() -> None:
     for name in PRESETS:
         text, image = preset(name, "text"), preset(name, "image")
         assert text.rerank == "none" and text.name == image.name == name
-        assert image.rerank == "none" or image.K >= 100
+        assert image.rerank == "none" or image.rerank_depth >= 100
         assert text.to_json()["fusion"]["method"] == "adaptive"
-    assert preset("latency-first").query == "table" and "dense" not in preset("latency-first").legs
+    assert preset("latency-first").query_encoder == "table" and "dense" not in preset("latency-first").fields
     with pytest.raises(AttributeError):
-        preset("balanced").K = 3  # type: ignore[misc]
+        preset("balanced").rerank_depth = 3  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import numpy as np
 
 import zipfian as zf
 from zipfian.index.directory import FSDirectory
-from zipfian.index.leg import LegWriteSpec
+from zipfian.index.field import FieldWriteSpec
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
 from zipfian.retrieve.scoring import Scoring
-from zipfian.types import LegBatch, SegmentBatch
+from zipfian.types import FieldBatch, SegmentBatch
 
 Row = dict[Any, float]
 
@@ -30,30 +30,33 @@ def random_rows(seed: int, n_docs: int, n_terms: int, mean: float) -> list[Row]:
     return rows
 
 
-def leg_batch(rows: list[Row], spec: LegWriteSpec) -> LegBatch:
+def field_batch(rows: list[Row], spec: FieldWriteSpec) -> FieldBatch:
     terms = sorted({term for row in rows for term in row})
     number = {term: i for i, term in enumerate(terms)}
     indices = np.array([number[t] for row in rows for t in sorted(row)], np.int32)
     weights = np.array([row[t] for row in rows for t in sorted(row)], np.float64)
     tf = weights.astype(np.float32) if spec.tf == "float32" else np.rint(weights * spec.scale).astype(np.uint32)
     named: Any = terms if terms and isinstance(terms[0], str) else np.array(terms, np.int64)
-    return LegBatch(np.cumsum([0, *map(len, rows)]).astype(np.int64), named, indices, tf)
+    return FieldBatch(np.cumsum([0, *map(len, rows)]).astype(np.int64), named, indices, tf)
 
 
 def write(
-    folder: Path, parts: list[list[Row]], spec: LegWriteSpec, deleted: list[list[int]] | None = None, leg: str = "t"
+    folder: Path, parts: list[list[Row]], spec: FieldWriteSpec, deleted: list[list[int]] | None = None, field: str = "t"
 ) -> list[SegmentReader]:
-    """One segment for each part; None instead of rows: a segment without the leg, of three documents."""
+    """One segment for each part; None instead of rows: a segment without the field, of three documents."""
     directory = FSDirectory(folder)
     directory.prepare()
     readers = []
     for i, rows in enumerate(parts):
         n = 3 if rows is None else len(rows)
         batch = SegmentBatch(
-            [f"{i}-{d}" for d in range(n)], [None] * n, [{}] * n, {} if rows is None else {leg: leg_batch(rows, spec)}
+            [f"{i}-{d}" for d in range(n)],
+            [None] * n,
+            [{}] * n,
+            {} if rows is None else {field: field_batch(rows, spec)},
         )
-        legs = {} if rows is None else {leg: spec}
-        reader = SegmentReader(directory, write_segment(directory, f"s{i:08d}-{i:08x}", batch, legs, {}))
+        fields = {} if rows is None else {field: spec}
+        reader = SegmentReader(directory, write_segment(directory, f"s{i:08d}-{i:08x}", batch, fields, {}))
         if deleted is not None and deleted[i]:
             reader = SegmentReader(directory, delete_documents(directory, reader, np.array(deleted[i])))
         readers.append(reader)

@@ -25,23 +25,23 @@ class Columns:
     """A segment as filters see it."""
 
     def __init__(self, rows: list[Any], live: Any = None) -> None:
-        fields: Mapping[str, Any] = {}
+        columns: Mapping[str, Any] = {}
         clean = []
         for row in rows:
-            plain, fields = check_metadata(row, fields)
+            plain, columns = check_metadata(row, columns)
             clean.append(plain)
-        self.fields = dict(fields)
+        self.columns = dict(columns)
         self.live = np.ones(len(rows), np.bool_) if live is None else np.array(live, np.bool_)
         directory = MemoryDirectory()
         self._reader = ColumnReader.open(
-            directory, write_columns(directory, "a.col", len(rows), build_columns(clean, fields))
+            directory, write_columns(directory, "a.col", len(rows), build_columns(clean, columns))
         )
 
     def column(self, name: str) -> Column | None:
         return self._reader.column(name)
 
     def found(self, where: dict[str, Any]) -> list[int]:
-        return np.flatnonzero(parse_where(where, self.fields).mask(self)).tolist()
+        return np.flatnonzero(parse_where(where, self.columns).mask(self)).tolist()
 
 
 OPERATORS = {
@@ -113,10 +113,10 @@ OPERANDS["n"] = OPERANDS["i"]
 
 @st.composite
 def conditions(draw: st.DrawFn) -> dict[str, Any]:
-    field = draw(st.sampled_from(sorted(VALUES)))
-    operands = OPERANDS[field]
-    name = field + draw(st.sampled_from(["", "s"]))
-    operators = ["==", "!=", "in", "not in", "exists"] + ([] if field == "b" else ["<", "<=", ">", ">="])
+    column = draw(st.sampled_from(sorted(VALUES)))
+    operands = OPERANDS[column]
+    name = column + draw(st.sampled_from(["", "s"]))
+    operators = ["==", "!=", "in", "not in", "exists"] + ([] if column == "b" else ["<", "<=", ">", ">="])
 
     def operand(op: str) -> Any:
         if op == "exists":
@@ -195,9 +195,9 @@ FIELDS = {
     [
         ("lang == en", "a filter is a mapping"),
         ([{"lang": "en"}], "a filter is a mapping"),
-        ({"language": "en"}, r"unknown metadata field 'language'.*known fields: day, lang, open, price, tags, year"),
+        ({"language": "en"}, r"unknown metadata column 'language'.*known columns: day, lang, open, price, tags, year"),
         ({"pricee": 1}, "did you mean 'price'"),
-        ({3: 1}, "unknown metadata field 3"),
+        ({3: 1}, "unknown metadata column 3"),
         ({"lang": {}}, "an operator is missing"),
         ({"lang": {"=": "en"}}, "unknown operator '='; use one of =="),
         ({"lang": {"like": "en"}}, "unknown operator"),
@@ -256,7 +256,7 @@ def test_a_field_of_empty_lists_matches_nothing_but_exists() -> None:
 
 def test_a_field_that_this_segment_lacks() -> None:
     segment = Columns([{"a": 1}, {"a": 2}], [True, False])
-    segment.fields["b"] = "integer"
+    segment.columns["b"] = "integer"
     assert segment.found({"b": 1}) == []
     assert segment.found({"b": {"exists": False}}) == [0]
     assert segment.found({"not": {"b": 1}}) == [0]

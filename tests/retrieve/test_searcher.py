@@ -13,20 +13,20 @@ from tests.equality.compare import FORMULAS
 from tests.retrieve.segments import Row, Witness, random_rows, write
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded
-from zipfian.index.leg import LegWriteSpec
+from zipfian.index.field import FieldWriteSpec
 from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.layout import DENSE_SHARE, WINDOW
 from zipfian.retrieve.scoring import Scoring
-from zipfian.retrieve.searcher import LegSearcher
+from zipfian.retrieve.searcher import FieldSearcher
 from zipfian.vocabulary import Pruning
 
-FIXED = LegWriteSpec("fixed", 64.0)
+FIXED = FieldWriteSpec("fixed", 64.0)
 N_TERMS = 30
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[SegmentReader], list[Row | None]]:
-    """Four segments, one without the leg and one whose documents are all deleted but one; and all documents."""
+    """Four segments, one without the field and one whose documents are all deleted but one; and all documents."""
     parts = [random_rows(1, 120, N_TERMS, 6.0), None, random_rows(2, 40, N_TERMS, 4.0), random_rows(3, 7, N_TERMS, 9.0)]
     deleted = [[3, 4, 100], [1], [], [0, 1, 2, 4, 5, 6]]
     readers = write(tmp_path_factory.mktemp("small") / "c", parts, FIXED, deleted)
@@ -51,7 +51,7 @@ def test_the_formulas_as_written_down(
     small: tuple[list[SegmentReader], list[Row | None]], formula: Scoring, pruning: Pruning
 ) -> None:
     readers, rows = small
-    searcher = LegSearcher("t", readers, formula, pruning)
+    searcher = FieldSearcher("t", readers, formula, pruning)
     dropped = searcher.statistics().dropped
     assert bool(dropped) == pruning.prunes_vocabulary
     witness = Witness(rows, formula, dropped)
@@ -82,10 +82,10 @@ def test_cached_uncached_and_overridden_agree_to_the_bit(
 ) -> None:
     readers, n_docs = large
     assert n_docs > WINDOW
-    cached = LegSearcher("t", readers, formula)
-    uncached = LegSearcher("t", readers, formula, cache_bytes=0)
-    tight = LegSearcher("t", readers, formula, cache_bytes=600_000)
-    other = LegSearcher("t", readers, zf.BM25(variant="lucene") if formula != zf.Dot() else zf.BM25())
+    cached = FieldSearcher("t", readers, formula)
+    uncached = FieldSearcher("t", readers, formula, cache_bytes=0)
+    tight = FieldSearcher("t", readers, formula, cache_bytes=600_000)
+    other = FieldSearcher("t", readers, zf.BM25(variant="lucene") if formula != zf.Dot() else zf.BM25())
     df = [cached.statistics().df(t) for t in range(60)]
     assert max(df) * DENSE_SHARE > n_docs  # some list has a dense row
     rng = np.random.default_rng(2)
@@ -123,7 +123,7 @@ def test_cached_uncached_and_overridden_agree_to_the_bit(
 
 
 def test_a_query_is_made_ready(small: tuple[list[SegmentReader], list[Row | None]]) -> None:
-    searcher = LegSearcher("t", small[0], zf.BM25())
+    searcher = FieldSearcher("t", small[0], zf.BM25())
     query = searcher.prepare({5: 2.0, 999: 1.0, 2: 1.0})
     assert query.terms == (5, 2)  # in the order given, without terms that no document has
     assert query.given.tolist() == [2.0, 1.0]
@@ -145,22 +145,22 @@ def test_a_query_is_made_ready(small: tuple[list[SegmentReader], list[Row | None
 def test_no_noise(tmp_path: Path) -> None:
     """A weight that counts nothing under TF-IDF makes no hit, neither in a query nor in a document."""
     readers = write(tmp_path / "c", [[{1: 1.0, 2: 0.25}, {2: 1.0}, {3: 2.0}, {4: 1.0}, {4: 1.0, 5: 1.0}]], FIXED)
-    searcher = LegSearcher("t", readers, zf.TfIdf())
+    searcher = FieldSearcher("t", readers, zf.TfIdf())
     found = [searcher.search(searcher.prepare(q), 10)[0].tolist() for q in ({2: 1.0}, {3: 0.3}, {2: 0.2, 3: 1.0})]
     assert found == [[1], [], [2]]
 
 
-def test_without_documents_or_without_the_leg(tmp_path: Path) -> None:
+def test_without_documents_or_without_the_field(tmp_path: Path) -> None:
     for segments in ([], write(tmp_path / "c", [None], FIXED)):
         for formula in FORMULAS:
-            searcher = LegSearcher("t", segments, formula)
+            searcher = FieldSearcher("t", segments, formula)
             query = searcher.prepare({1: 1.0})
             assert len(searcher.search(query, 10)[0]) == 0
             assert searcher.statistics().mean_length == 0.0
 
 
 def test_a_sweep_over_settings_does_not_fill_the_memory(small: tuple[list[SegmentReader], list[Row | None]]) -> None:
-    searcher = LegSearcher("t", small[0], zf.BM25())
+    searcher = FieldSearcher("t", small[0], zf.BM25())
     first = searcher.search(searcher.prepare({1: 1.0, 2: 1.0}), 10)
     for i in range(1, 60):
         formula = zf.BM25(k1=i / 10, phi=i / 60)
@@ -174,9 +174,9 @@ def test_a_sweep_over_settings_does_not_fill_the_memory(small: tuple[list[Segmen
 def test_threads_that_start_together_see_one_searcher(large: tuple[list[SegmentReader], int]) -> None:
     """The first searches of a snapshot compute norms and fill the cache, all at once."""
     asked = queries(8, 16, 60)
-    alone = LegSearcher("t", large[0], zf.BM25(phi="sqrt"))
+    alone = FieldSearcher("t", large[0], zf.BM25(phi="sqrt"))
     wanted = [[a.tolist() for a in alone.search(alone.prepare(q), 20)] for q in asked]
-    shared = LegSearcher("t", large[0], zf.BM25(phi="sqrt"), cache_bytes=700_000)
+    shared = FieldSearcher("t", large[0], zf.BM25(phi="sqrt"), cache_bytes=700_000)
     found: dict[int, object] = {}
     start = threading.Barrier(len(asked))
 

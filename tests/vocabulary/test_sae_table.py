@@ -18,7 +18,7 @@ from zipfian.encode.text import TextEncoder
 from zipfian.errors import FingerprintMismatch, InvalidInput
 from zipfian.vocabulary._sae_weights import SaeWeights
 from zipfian.vocabulary.models import SHIPPED, shipped
-from zipfian.vocabulary.presets import PRESETS, LegDefaults, preset
+from zipfian.vocabulary.presets import PRESETS, FieldDefaults, preset
 from zipfian.vocabulary.query_table import QueryTable
 from zipfian.vocabulary.sae import SaeVocabulary
 
@@ -178,7 +178,7 @@ def test_a_preset_replaces_the_vocabulary_s_own_use_and_arguments_replace_both(t
 
 def test_unknown_settings_of_use() -> None:
     with pytest.raises(InvalidInput, match="unknown settings of use: nonsense"):
-        LegDefaults().changed({"nonsense": 1})
+        FieldDefaults().changed({"nonsense": 1})
     with pytest.raises(InvalidInput, match="no preset is called"):
         preset("bm26")
 

@@ -74,7 +74,7 @@ def save_words(words: Words, path: Path) -> None:
 
 
 class Coder:
-    """Visual words of pictures as the `visual` leg keeps them: max-pooled, capped, in hundredths."""
+    """Visual words of pictures as the `visual` field keeps them: max-pooled, capped, in hundredths."""
 
     def __init__(self, folder: Path, device: Any) -> None:
         weights, _, settings = load_weights(folder)

@@ -19,7 +19,7 @@ KEEPS = (32, 64, 128)
 
 
 def table_scores(table: Table, flickr: Flickr, split: str, coder: Coder, chosen: dict[str, Any]) -> torch.Tensor:
-    """Pictures x captions: what a search of the visual leg with the translated caption would score."""
+    """Pictures x captions: what a search of the visual field with the translated caption would score."""
     stored = flickr.terms[split].float()
     device = stored.device
     weights = impacts(stored, coder.scoring)

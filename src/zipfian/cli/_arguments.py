@@ -47,9 +47,9 @@ def refuse(args: argparse.Namespace, names: Iterable[str], purpose: str) -> None
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a source is read: the same for every command that reads one."""
-    parser.add_argument("--id-field", metavar="NAME", help="field of a record that holds the id")
-    parser.add_argument("--text-field", metavar="NAME", help="field that holds the text (text, then caption)")
-    parser.add_argument("--image-field", metavar="NAME", help="field that holds the path of the picture (image)")
+    parser.add_argument("--id-column", metavar="NAME", help="column of a record that holds the id")
+    parser.add_argument("--text-column", metavar="NAME", help="column that holds the text (text, then caption)")
+    parser.add_argument("--image-column", metavar="NAME", help="column that holds the path of the picture (image)")
     parser.add_argument(
         "--follow-links", action="store_true", help="follow symbolic links in a folder, which may lead out of it"
     )

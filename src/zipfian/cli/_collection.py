@@ -39,11 +39,11 @@ def folder_of(where: Place, instead: str) -> Path:
     return where
 
 
-def how_to_add(where: Place, leg: str) -> str:
-    """What to type, or to do, for one more leg."""
+def how_to_add(where: Place, field: str) -> str:
+    """What to type, or to do, for one more field."""
     if isinstance(where, str):
-        return f"a cluster takes no new legs: create another index with {leg!r} and fill it"
-    return f"zipfian index --into {where} --add-leg {leg}"
+        return f"a cluster takes no new fields: create another index with {field!r} and fill it"
+    return f"zipfian index --into {where} --add-field {field}"
 
 
 def add_trust(parser: argparse.ArgumentParser) -> None:

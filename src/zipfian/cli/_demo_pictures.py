@@ -17,7 +17,7 @@ from zipfian.errors import MissingExtra, WeightsNotFound
 if TYPE_CHECKING:
     from zipfian.collection import Collection
 
-LEGS = ("visual", "dense", "words", "latent")
+FIELDS = ("visual", "dense", "words", "latent")
 TEXT_QUESTION = "feline"
 """No caption has this word; the latent terms of one do."""
 CUT = 0.5
@@ -34,22 +34,22 @@ def run(report: Report, folder: Path) -> None:
         with report.time("fetch the pictures"):
             gallery = _fetch(report, _demo_data.GALLERY, folder / "pictures")
         with report.time("weights of the image encoder"):
-            from zipfian.collection.legs import make_legs
+            from zipfian.collection.fields import make_fields
 
-            legs = make_legs(list(LEGS))
-            _encoding.fetch_weights(legs.values(), "the demo goes on without pictures")
+            fields = make_fields(list(FIELDS))
+            _encoding.fetch_weights(fields.values(), "the demo goes on without pictures")
     except (MissingExtra, WeightsNotFound) as error:
         report.data["pictures"]["left_out"] = str(error)
         report.say(paint(f"search by picture is left out: {error}", BOLD))
         return
     path = folder / "pictures.zf"
-    report.heading(f"Index: {', '.join(legs)}")
+    report.heading(f"Index: {', '.join(fields)}")
     documents = [
         {"id": p.name, "text": known.caption, "image": str(p), "metadata": {"licence": known.licence}}
         for p, known in gallery.items()
     ]
     with report.time(f"index {len(documents)} pictures with captions"), Progress("indexing", len(documents)) as bar:
-        collection = collection_class().create(path, legs=legs)
+        collection = collection_class().create(path, fields=fields)
         for document in documents:
             bar.step(collection.add([document]))
         collection.commit()
@@ -106,7 +106,7 @@ def _by_picture(report: Report, collection: Collection, folder: Path) -> None:
         if _show_patches.shown_terms(visual):
             out = folder / f"why-{Path(best.id).stem}.png"
             with report.time("draw the patches that count"):
-                _show_patches.write(out, visual, str(best.metadata["image"]), collection.legs, str(asked))
+                _show_patches.write(out, visual, str(best.metadata["image"]), collection.fields, str(asked))
             report.say(paint(f"drawn, query and hit side by side, one colour for each visual word: {out}", BOLD))
             found["drawn"] = str(out)
     report.data["pictures"]["by_picture"] = found
@@ -127,12 +127,12 @@ def _by_part(report: Report, collection: Collection, gallery: dict[Path, _demo_d
             left, top = round(width * (1 - CUT) / 2), round(height * (1 - CUT) / 2)
             part = image.crop((left, top, width - left, height - top)).convert("L").convert("RGB")
             pixels = np.asarray(ImageOps.mirror(part))
-            for leg in right:
-                hits = collection.search(None, k=1, image=pixels, leg=leg)
-                right[leg] += len(hits) > 0 and hits[0].id == path.name
+            for field in right:
+                hits = collection.search(None, k=1, image=pixels, field=field)
+                right[field] += len(hits) > 0 and hits[0].id == path.name
     report.heading("Search with a part: the middle quarter of each picture, mirrored and without colour")
-    for leg, count in right.items():
-        report.say(f"{leg}: {count} of {len(gallery)} find the picture they were cut from")
+    for field, count in right.items():
+        report.say(f"{field}: {count} of {len(gallery)} find the picture they were cut from")
     report.data["pictures"]["by_part"] = {"pictures": len(gallery), "first": right}
 
 
@@ -140,11 +140,11 @@ def _by_text(report: Report, collection: Collection) -> None:
     """A word that no caption has."""
     report.heading(f"Search with words: {TEXT_QUESTION!r}, which no caption says")
     found: dict[str, Any] = {}
-    for leg in ("words", "latent"):
-        results = collection.search(TEXT_QUESTION, k=1, leg=leg)
-        report.say(f"{leg}:" + ("" if len(results) else " nothing"))
+    for field in ("words", "latent"):
+        results = collection.search(TEXT_QUESTION, k=1, field=field)
+        report.say(f"{field}:" + ("" if len(results) else " nothing"))
         if not report.as_json:
             for hit in results:
                 print_hit(hit, results.explain(hit))
-        found[leg] = as_json(TEXT_QUESTION, results, False)
+        found[field] = as_json(TEXT_QUESTION, results, False)
     report.data["pictures"]["by_text"] = found

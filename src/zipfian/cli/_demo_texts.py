@@ -19,7 +19,7 @@ from zipfian.errors import MissingExtra, WeightsNotFound
 from zipfian.ingest.source import SAMPLE_CHARS, SAMPLE_TEXTS, Survey
 
 if TYPE_CHECKING:
-    from zipfian.collection import Collection, Leg, Results
+    from zipfian.collection import Collection, Field, Results
 
 KINDS = ("module", "class", "function")
 """What of the documentation is indexed: methods and language topics would more than double the encoder's work."""
@@ -34,7 +34,7 @@ QUESTIONS: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("split a string using shell-like syntax", None),
     ("temporary directory that is removed automatically", {"kind": "class"}),
 )
-"""Questions for the words leg and the metadata filter each is asked with."""
+"""Questions for the words field and the metadata filter each is asked with."""
 
 MEANING = "words that look alike"
 """A question whose words are not those of the answer."""
@@ -47,14 +47,14 @@ AT_ONCE = 256
 def run(report: Report, path: Path, quick: bool = False) -> None:
     """Index, search by words, search by meaning, explain, change, check; `quick`, over a few modules only."""
     documents = _read(report, quick)
-    legs = _legs(report)
-    with _build(report, path, documents, legs) as collection:
+    fields = _fields(report)
+    with _build(report, path, documents, fields) as collection:
         first = _ask(report, collection)
-        if "latent" in legs:
+        if "latent" in fields:
             first = _ask_meaning(report, collection)
         _explain(report, first)
         _change(report, collection, first, documents)
-        report.data["texts"] |= {"path": str(path), "documents": len(collection), "legs": list(legs)}
+        report.data["texts"] |= {"path": str(path), "documents": len(collection), "fields": list(fields)}
 
 
 def _read(report: Report, quick: bool) -> dict[str, dict[str, Any]]:
@@ -68,33 +68,33 @@ def _read(report: Report, quick: bool) -> dict[str, dict[str, Any]]:
     return documents
 
 
-def _legs(report: Report) -> dict[str, Leg]:
+def _fields(report: Report) -> dict[str, Field]:
     """Words and latent terms; words alone, and that is said, where the encoder cannot be had."""
-    from zipfian.collection.legs import Leg, make_legs
+    from zipfian.collection.fields import Field, make_fields
 
     report.data["texts"] = {}
     try:
         with report.time("weights of the text encoder"):
-            legs = make_legs(["words", "latent"])
-            _encoding.fetch_weights(legs.values(), "the demo goes on with words alone")
+            fields = make_fields(["words", "latent"])
+            _encoding.fetch_weights(fields.values(), "the demo goes on with words alone")
     except (MissingExtra, WeightsNotFound) as error:
         report.data["texts"]["without_latent"] = str(error)
         report.say(paint(f"words only, without latent terms: {error}", BOLD))
-        return {"words": Leg.words()}
-    return legs
+        return {"words": Field.words()}
+    return fields
 
 
-def _build(report: Report, path: Path, documents: Mapping[str, Any], legs: Mapping[str, Leg]) -> Collection:
-    report.heading(f"Index: {', '.join(legs)}")
-    if "latent" in legs:
+def _build(report: Report, path: Path, documents: Mapping[str, Any], fields: Mapping[str, Field]) -> Collection:
+    report.heading(f"Index: {', '.join(fields)}")
+    if "latent" in fields:
         texts = [d["text"] for d in documents.values()]
         sample = tuple(text[:SAMPLE_CHARS] for text in texts[:: max(1, len(texts) // SAMPLE_TEXTS)])
         survey = Survey(len(texts), len(texts), 0, 0, sum(map(len, texts)), sample)
-        for work in _encoding.estimate(legs, survey):
+        for work in _encoding.estimate(fields, survey):
             report.say(str(work))
     waiting = list(documents.values())
     with report.time(f"index {len(documents):,} texts, durably"), Progress("indexing", len(documents)) as bar:
-        collection = collection_class().create(path, legs=legs)
+        collection = collection_class().create(path, fields=fields)
         for start in range(0, len(waiting), AT_ONCE):
             bar.step(collection.add(waiting[start : start + AT_ONCE]))
         collection.commit()
@@ -106,10 +106,10 @@ def _ask(report: Report, collection: Collection) -> Results:
     """Ask by words; the results of the first question are used where there is nothing better to explain."""
     report.heading("Search by words: BM25, and a metadata filter where one is shown")
     with report.time("first search: kernels loaded, or compiled if never used before"):
-        first = collection.search(QUESTIONS[0][0], k=HITS, leg="words")
+        first = collection.search(QUESTIONS[0][0], k=HITS, field="words")
     for question, where in QUESTIONS:
         with report.time(f"search: {question}"):
-            results = collection.search(question, k=HITS, where=where, leg="words")
+            results = collection.search(question, k=HITS, where=where, field="words")
         _show(report, f"{question}" + (f"  where {where}" if where else ""), results)
     return first
 
@@ -117,19 +117,19 @@ def _ask(report: Report, collection: Collection) -> Results:
 def _ask_meaning(report: Report, collection: Collection) -> Results:
     """One question twice: by its words, then by what it means."""
     report.heading("Search by meaning: latent terms of a frozen encoder, each with a label")
-    words = collection.search(MEANING, k=HITS, leg="words")
+    words = collection.search(MEANING, k=HITS, field="words")
     _show(report, f"{MEANING}  -- words alone", words)
     with report.time(f"search by meaning: {MEANING}"):
-        results = collection.search(MEANING, k=HITS, leg="latent")
+        results = collection.search(MEANING, k=HITS, field="latent")
     _show(report, f"{MEANING}  -- latent terms", results)
-    with report.time("all legs together, the default"):
+    with report.time("all fields together, the default"):
         together = collection.search(MEANING, k=HITS)
-    report.say(f"\nall legs together, as searched by default: {', '.join(h.id for h in together)}  ({report.last})")
+    report.say(f"\nall fields together, as searched by default: {', '.join(h.id for h in together)}  ({report.last})")
     found = {"words": words, "latent": results, "together": together}
-    model = collection.legs["latent"].model
+    model = collection.fields["latent"].model
     if model is not None and model.load_vocabulary().table is not None:
-        with report.time("latent terms without the neural network: query='table'"):
-            found["table"] = collection.search(MEANING, k=HITS, leg="latent", query="table")
+        with report.time("latent terms without the neural network: query_encoder='table'"):
+            found["table"] = collection.search(MEANING, k=HITS, field="latent", query_encoder="table")
         ids = ", ".join(h.id for h in found["table"])
         report.say(f"latent terms from the query table, no network: {ids}  ({report.last})")
     report.data["texts"]["meaning"] = {name: as_json(MEANING, hits, name == "latent") for name, hits in found.items()}
@@ -158,17 +158,17 @@ def _explain(report: Report, results: Results) -> None:
 def _change(report: Report, collection: Collection, results: Results, documents: Mapping[str, Any]) -> None:
     """Delete the best document and put it back; each commit is seen by the next search."""
     best = results[0]
-    leg = next(iter(best.legs))
+    field = next(iter(best.fields))
     question = results.query
     report.heading(f"Change: delete {best.id}, search, put it back, search")
     with report.time("delete one document and commit"):
         collection.delete([best.id])
         collection.commit()
-    _ranking(report, "deleted", collection.search(question, k=HITS, leg=leg))
+    _ranking(report, "deleted", collection.search(question, k=HITS, field=field))
     with report.time("put one document back and commit"):
         collection.upsert([documents[best.id]])
         collection.commit()
-    _ranking(report, "put back", collection.search(question, k=HITS, leg=leg))
+    _ranking(report, "put back", collection.search(question, k=HITS, field=field))
     with report.time("check every byte of the collection"):
         damage = collection.check()
     report.say(f"check: {'no damage' if damage.ok else damage.problems} in {report.last}")

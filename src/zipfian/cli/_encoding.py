@@ -13,7 +13,7 @@ from zipfian.errors import WeightsNotFound, ZipfianError
 from zipfian.ingest.source import SAMPLE_CHARS, Survey
 
 if TYPE_CHECKING:
-    from zipfian.collection import Leg
+    from zipfian.collection import Field
     from zipfian.encode.models import Model
 
 PROBE_TEXTS = 24
@@ -25,7 +25,7 @@ SMALL_PICTURES = 20
 SMALL_SHARE = 0.01
 
 ADVICE = (
-    "without a network: copy the weights here and run 'zipfian weights get --from DIR'; words need none: --legs words"
+    "without a network: copy the weights here and run 'zipfian weights get --from DIR'; words need none: --fields words"
 )
 
 
@@ -52,11 +52,11 @@ class Work:
         return f"encoding {amount}: {took}; the cache keeps about {human_bytes(self.nbytes)}"
 
 
-def fetch_weights(legs: Iterable[Leg], advice: str = ADVICE, *, asked: bool = False) -> None:
-    """Get the weights that the legs need and the cache has not: for documents, or for a query when `asked`."""
+def fetch_weights(fields: Iterable[Field], advice: str = ADVICE, *, asked: bool = False) -> None:
+    """Get the weights that the fields need and the cache has not: for documents, or for a query when `asked`."""
     from zipfian.encode import weights
 
-    for model in _models(legs, asked):
+    for model in _models(fields, asked):
         if _is_here(model):
             continue
         size = sum(file.size for file in model.files)
@@ -74,16 +74,16 @@ def fetch_weights(legs: Iterable[Leg], advice: str = ADVICE, *, asked: bool = Fa
                 raise
 
 
-def _models(legs: Iterable[Leg], asked: bool) -> list[Model]:
+def _models(fields: Iterable[Field], asked: bool) -> list[Model]:
     from zipfian.encode import models
 
     known = {"text": models.MINILM, "image": models.EFFICIENTNET_LITE2}
     names: dict[str, None] = {}
-    for leg in legs:
-        if asked and leg.kind == "aligned" and leg.align is not None:
-            names[leg.align.text.name if leg.asks_for == "text" else leg.align.picture.encoder.name] = None
-        elif leg.model is not None:
-            names[leg.model.encoder.name] = None
+    for field in fields:
+        if asked and field.kind == "aligned" and field.align is not None:
+            names[field.align.text.name if field.asks_for == "text" else field.align.picture.encoder.name] = None
+        elif field.model is not None:
+            names[field.model.encoder.name] = None
     return [known[name] for name in names if name in known]
 
 
@@ -96,12 +96,12 @@ def _is_here(model: Model) -> bool:
     return all(weights.path_of(model, file).is_file() for file in model.files)
 
 
-def estimate(legs: Mapping[str, Leg], survey: Survey, some_pictures: Sequence[str] = ()) -> list[Work]:
+def estimate(fields: Mapping[str, Field], survey: Survey, some_pictures: Sequence[str] = ()) -> list[Work]:
     """What each encoder will have to do, judged by a sample; a few items are encoded to learn the speed."""
-    by_encoder: dict[str, list[Leg]] = {}
-    for leg in legs.values():
-        if leg.model is not None:
-            by_encoder.setdefault(leg.model.encoder.fingerprint, []).append(leg)
+    by_encoder: dict[str, list[Field]] = {}
+    for field in fields.values():
+        if field.model is not None:
+            by_encoder.setdefault(field.model.encoder.fingerprint, []).append(field)
     out: list[Work] = []
     for group in by_encoder.values():
         if group[0].source == "text" and survey.sample:
@@ -111,31 +111,33 @@ def estimate(legs: Mapping[str, Leg], survey: Survey, some_pictures: Sequence[st
     return out
 
 
-def _work(legs: Sequence[Leg], what: str, items: int, sample: Sequence[str], chars: int) -> Work:
+def _work(fields: Sequence[Field], what: str, items: int, sample: Sequence[str], chars: int) -> Work:
     from zipfian.encode.cache import ENTRY_BYTES
 
-    model = legs[0].model
+    model = fields[0].model
     if model is None:
-        raise ZipfianError("a leg without an encoder has nothing to encode")
+        raise ZipfianError("a field without an encoder has nothing to encode")
     encoder = model.load_encoder()
     counted = sum(encoder.count_tokens(sample))
     tokens = counted * chars // max(1, sum(map(len, sample))) if what == "text" else counted * items // len(sample)
-    per_token = sum(_bytes_per_token(leg) for leg in legs)
+    per_token = sum(_bytes_per_token(field) for field in fields)
     nbytes = tokens * per_token + items * (ENTRY_BYTES + 4 * encoder.pooled_dim)
-    known = _known(legs, encoder, [item for item in sample if what == "picture" or len(item) < SAMPLE_CHARS])
+    known = _known(fields, encoder, [item for item in sample if what == "picture" or len(item) < SAMPLE_CHARS])
     rest = round(tokens * (1 - known))
     large = items * (1 - known) > SMALL_PICTURES if what == "picture" else rest > SMALL_TOKENS
-    return Work(what, items, tokens, nbytes, known, _seconds(legs, encoder, sample, rest) if large else None)
+    return Work(what, items, tokens, nbytes, known, _seconds(fields, encoder, sample, rest) if large else None)
 
 
-def _known(legs: Sequence[Leg], encoder: Any, sample: Sequence[str]) -> float:
-    """The share of a sample that the user's cache has for all of these legs."""
+def _known(fields: Sequence[Field], encoder: Any, sample: Sequence[str]) -> float:
+    """The share of a sample that the user's cache has for all of these fields."""
     from zipfian.collection.encoding import POOLED
     from zipfian.encode.cache import EncodingCache, content_hash
 
     cache = EncodingCache()
     forms = {
-        POOLED if leg.has_vectors else leg.model.load_reader().compact_form for leg in legs if leg.model is not None
+        POOLED if field.has_vectors else field.model.load_reader().compact_form
+        for field in fields
+        if field.model is not None
     }
     found = 0
     for item in sample:
@@ -147,22 +149,22 @@ def _known(legs: Sequence[Leg], encoder: Any, sample: Sequence[str]) -> float:
     return found / len(sample) if sample else 0.0
 
 
-def _bytes_per_token(leg: Leg) -> int:
+def _bytes_per_token(field: Field) -> int:
     """Of the cache: the strongest activations as 16-bit ids and 32-bit values, and the place."""
-    if leg.kind not in ("latent", "visual"):
+    if field.kind not in ("latent", "visual"):
         return 0
     from zipfian.vocabulary.sae import COMPACT_K
 
     return 6 * COMPACT_K + 8
 
 
-def _seconds(legs: Sequence[Leg], encoder: Any, sample: Sequence[Any], tokens: int) -> float | None:
+def _seconds(fields: Sequence[Field], encoder: Any, sample: Sequence[Any], tokens: int) -> float | None:
     """How long so many tokens take here, by the clock; unreadable items of the sample do not count."""
     from zipfian.encode.session import side_by_side
 
     few = PROBE_PICTURES if encoder.kind == "image" else PROBE_TEXTS
     chosen = random.Random(1).sample(list(sample), min(few, len(sample)))
-    vocabularies = [leg.model.load_reader() for leg in legs if leg.model is not None and not leg.has_vectors]
+    vocabularies = [field.model.load_reader() for field in fields if field.model is not None and not field.has_vectors]
     threads = getattr(encoder, "threads", 1)
 
     def read(outcome: Any) -> int:

@@ -11,7 +11,7 @@ VIEWS = ("term", "terms", "find", "zipf")
 """Options that say what of a collection or a vocabulary is shown; without any it is an outline."""
 
 GOES_WITH: dict[str, tuple[str, ...]] = {
-    "leg": VIEWS,
+    "field": VIEWS,
     "html": ("term",),
     "out": ("term", "image"),
     "limit": ("term", "terms", "find", "text", "image"),
@@ -21,7 +21,7 @@ GOES_WITH: dict[str, tuple[str, ...]] = {
 """Option to those that it needs one of."""
 
 PURPOSE = {
-    "leg": "names the leg of a collection that is meant",
+    "field": "names the field of a collection that is meant",
     "html": "writes the page of one term",
     "out": "writes patches of a picture",
     "limit": "says how many terms or examples are listed",
@@ -34,7 +34,9 @@ def check_options(args: argparse.Namespace, is_vocabulary: bool) -> None:
     """Refuse what cannot be shown together, and options of something else than what is shown."""
     if is_vocabulary:
         needs = f"needs a collection with documents, and {args.path} is a vocabulary"
-        refuse(args, ("leg", "out", "queries", "trust", "pictures", *(["limit"] if given(args, "term") else [])), needs)
+        refuse(
+            args, ("field", "out", "queries", "trust", "pictures", *(["limit"] if given(args, "term") else [])), needs
+        )
     if args.text is not None or args.image is not None:
         refuse(args, VIEWS, "shows what a collection or vocabulary holds: leave it out with --text and --image")
         refuse(args, ["plot"], "draws the Zipf statistics of a collection or vocabulary: leave it out here")

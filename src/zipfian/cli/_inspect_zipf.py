@@ -19,14 +19,14 @@ Distribution = tuple["ZipfReport", "Ints"]
 
 
 def run_collection(args: argparse.Namespace) -> int:
-    """All legs of a collection side by side, or the one that was named."""
-    from zipfian.evaluate.zipf_collection import collection_reports, leg_report
+    """All fields of a collection side by side, or the one that was named."""
+    from zipfian.evaluate.zipf_collection import collection_reports, field_report
 
     queries = None if args.queries is None else read_queries(args.queries)
     path = folder_of(place(args.path), "all frequencies are read from a folder; inspect the one it came from")
     with opened(path, **trusted(args)) as collection:
-        if args.leg is not None:
-            found = [leg_report(collection, args.leg, queries)]
+        if args.field is not None:
+            found = [field_report(collection, args.field, queries)]
         else:
             found = collection_reports(collection, queries)
     return show(args, found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zipfian.cli._output import note
 
 if TYPE_CHECKING:
-    from zipfian.collection import Leg
+    from zipfian.collection import Field
     from zipfian.encode.shards import Form
 
 
@@ -22,9 +22,9 @@ class Encoded:
         self.cache = ShardedCache(dict.fromkeys(paths))
         self._checked = False
 
-    def check(self, legs: Mapping[str, Leg]) -> None:
-        """Refuse shards that do not fit the legs; say once what is not complete."""
-        remarks = self.cache.check_forms(forms_of(legs))
+    def check(self, fields: Mapping[str, Field]) -> None:
+        """Refuse shards that do not fit the fields; say once what is not complete."""
+        remarks = self.cache.check_forms(forms_of(fields))
         if not self._checked:
             self._checked = True
             for remark in remarks:
@@ -36,8 +36,8 @@ class Encoded:
             note(f"{self.cache.missing:,} texts and pictures were in no shard and were encoded here")
 
 
-def forms_of(legs: Mapping[str, Leg]) -> list[Form]:
-    """What the encoders of the legs have to make."""
+def forms_of(fields: Mapping[str, Field]) -> list[Form]:
+    """What the encoders of the fields have to make."""
     from zipfian.collection.encoding import Encoding
 
-    return Encoding({name: leg for name, leg in legs.items() if leg.model is not None}, None).forms
+    return Encoding({name: field for name, field in fields.items() if field.model is not None}, None).forms

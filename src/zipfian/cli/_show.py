@@ -1,4 +1,4 @@
-"""A hit for a person: its place in each leg, and the strongest reasons why it was found."""
+"""A hit for a person: its place in each field, and the strongest reasons why it was found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zipfian.cli._output import BOLD, DIM, paint, printable, width
 from zipfian.cli._passage import passage
 from zipfian.explain.spans import spans_of
-from zipfian.ingest.items import IMAGE_FIELD
+from zipfian.ingest.items import IMAGE_COLUMN
 from zipfian.types import Explanation
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Reason:
 
     label: str
     value: float
-    leg: str | None
+    field: str | None
     term: str | int | None = None
     places: tuple[Mapping[str, Any], ...] = ()
 
@@ -36,7 +36,7 @@ class Reason:
 
 
 def reasons_of(tree: Explanation) -> list[Reason]:
-    """The parts that brought anything, most first; a leg without terms is a part itself."""
+    """The parts that brought anything, most first; a field without terms is a part itself."""
     return sorted(_leaves(tree), key=lambda reason: -reason.value)
 
 
@@ -69,16 +69,16 @@ def position(place: Mapping[str, Any]) -> str:
 
 def picture_of(metadata: Mapping[str, Any]) -> str | None:
     """The path of a document's picture."""
-    found = metadata.get(IMAGE_FIELD)
+    found = metadata.get(IMAGE_COLUMN)
     return found if isinstance(found, str) else None
 
 
-def legs_line(hit: Hit) -> str:
-    """`words 1st +0.62, latent 4th +0.38`: each leg's rank and what it brought; nothing where one leg did it all."""
-    if len(hit.legs) < 2:
+def fields_line(hit: Hit) -> str:
+    """`words 1st +0.62, latent 4th +0.38`: each field's rank and share; nothing where one field did it all."""
+    if len(hit.fields) < 2:
         return ""
     parts = []
-    for name, seen in hit.legs.items():
+    for name, seen in hit.fields.items():
         parts.append(f"{name} {ordinal(seen.rank) if seen.rank else '-'} {seen.share:+.3f}")
     moved = f"; {ordinal(hit.first_rank)} before reranking" if hit.first_rank != hit.rank else ""
     return ", ".join(parts) + moved
@@ -96,20 +96,20 @@ def has_patches(tree: Explanation) -> bool:
 
 
 def visual_tree(collection: Collection, doc_id: str, image: str | None, tree: Explanation) -> Explanation | None:
-    """What the leg of visual words says where the tree itself is only about whole vectors, as after reranking."""
+    """What the field of visual words says where the tree itself is only about whole vectors, as after reranking."""
     if image is None or has_patches(tree):
         return None
-    name = next((name for name, leg in collection.legs.items() if leg.kind == "visual"), None)
-    return None if name is None else collection.explain(None, doc_id, image=image, leg=name)
+    name = next((name for name, field in collection.fields.items() if field.kind == "visual"), None)
+    return None if name is None else collection.explain(None, doc_id, image=image, field=name)
 
 
 def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = None) -> None:
-    """Rank, score and id, each leg's view, a passage or the picture, and why; marked where a tree is given.
+    """Rank, score and id, each field's view, a passage or the picture, and why; marked where a tree is given.
 
     `visual` are the visual words of a picture that was ordered by whole vectors in the end.
     """
     print(f"{hit.rank:>3}  {hit.score:8.4f}  {paint(printable(hit.id), BOLD)}")
-    seen = legs_line(hit)
+    seen = fields_line(hit)
     if seen:
         print(INDENT + paint(seen, DIM))
     picture = picture_of(hit.metadata)
@@ -120,17 +120,17 @@ def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = N
         spans, worth = ([], {}) if tree is None else spans_of(tree)
         print(INDENT + passage(text, spans, worth, (width() - 20) * (1 if tree is None else 2)))
     if tree is not None:
-        why = why_line(tree, len(hit.legs) > 1, visual)
+        why = why_line(tree, len(hit.fields) > 1, visual)
         if why and (picture is not None or _says_more(tree)):
             print(INDENT + paint(why, DIM))
 
 
-def why_line(tree: Explanation, name_legs: bool = False, visual: Explanation | None = None) -> str:
+def why_line(tree: Explanation, name_fields: bool = False, visual: Explanation | None = None) -> str:
     """The strongest reasons in one line."""
     found = reasons_of(tree)[:REASONS]
     if visual is not None:
         found = found[:1] + reasons_of(visual)[: REASONS - 1]
-    shown = [f"{reason} [{reason.leg}]" if name_legs and reason.leg else str(reason) for reason in found]
+    shown = [f"{reason} [{reason.field}]" if name_fields and reason.field else str(reason) for reason in found]
     return printable("why: " + "; ".join(shown)) if shown else ""
 
 

@@ -15,7 +15,7 @@ from zipfian.types import Explanation
 if TYPE_CHECKING:
     from PIL import Image
 
-    from zipfian.collection import Leg
+    from zipfian.collection import Field
     from zipfian.encode.images import ImageSource
 
 TERMS = 5
@@ -62,20 +62,20 @@ def _patched(node: Explanation) -> Iterator[Shown]:
 
 
 def write(
-    out: Path, tree: Explanation, picture: ImageSource, legs: Mapping[str, Leg], asked: str | None = None
+    out: Path, tree: Explanation, picture: ImageSource, fields: Mapping[str, Field], asked: str | None = None
 ) -> list[Shown]:
     """Write a PNG of the picture with its patches outlined, beside the query's where it was a picture too."""
     terms = shown_terms(tree)
     if not terms:
         raise InvalidInput(
             f"nothing to draw for {out}: no visual word of the query was found in patches of this picture; "
-            "name the leg of visual words with --leg visual"
+            "name the field of visual words with --field visual"
         )
     from zipfian.explain import patches
 
     panels = [patches.outline(patches.load(picture), terms[0].grid, [shown.cells for shown in terms])]
     if asked is not None:
-        grid, groups = _asked(asked, terms, legs)
+        grid, groups = _asked(asked, terms, fields)
         panels.insert(0, patches.outline(patches.load(asked), grid, groups))
     data = patches.png(_sheet(panels, terms, patches.COLOURS))
     with replacing(out.absolute()) as file:
@@ -83,13 +83,13 @@ def write(
     return terms
 
 
-def _asked(asked: str, terms: list[Shown], legs: Mapping[str, Leg]) -> tuple[tuple[int, int], list[Any]]:
+def _asked(asked: str, terms: list[Shown], fields: Mapping[str, Field]) -> tuple[tuple[int, int], list[Any]]:
     """Where the same terms fired in the query picture."""
-    leg = next(leg for leg in legs.values() if leg.kind == "visual" and leg.model is not None)
-    if leg.model is None:
-        raise InvalidInput("a leg of visual words without an encoder cannot show patches")
-    encoded = leg.model.load_encoder().encode_queries([asked])[0]
-    fired = leg.model.load_vocabulary().evidence(encoded, [t.term for t in terms if t.term is not None])
+    field = next(field for field in fields.values() if field.kind == "visual" and field.model is not None)
+    if field.model is None:
+        raise InvalidInput("a field of visual words without an encoder cannot show patches")
+    encoded = field.model.load_encoder().encode_queries([asked])[0]
+    fired = field.model.load_vocabulary().evidence(encoded, [t.term for t in terms if t.term is not None])
     groups: list[Any] = []
     for shown in terms:
         rows = fired.get(shown.term, []) if shown.term is not None else []

@@ -11,7 +11,7 @@ from zipfian.ingest.source import Source, open_source
 def source_of(args: argparse.Namespace) -> Source:
     """The source that a command was given; links that are not followed are counted aloud."""
     source = open_source(
-        args.source, id_field=args.id_field, text_field=args.text_field, image_field=args.image_field,
+        args.source, id_column=args.id_column, text_column=args.text_column, image_column=args.image_column,
         follow_links=args.follow_links,
     )  # fmt: skip
     if source.found is not None and source.found.links:

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         report = check(directory, lambda name, size: progress.step())
     if report.ok:
         with Snapshot.open(directory) as snapshot:
-            report.problems += problems(directory, Settings.from_json(snapshot.settings, str(args.path)).legs)
+            report.problems += problems(directory, Settings.from_json(snapshot.settings, str(args.path)).fields)
     seconds = time.perf_counter() - start
     if args.json:
         print_json({"ok": report.ok, **plain(report)})

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli import _encoding, _legs
+from zipfian.cli import _encoding, _fields
 from zipfian.cli._arguments import add_reading
 from zipfian.cli._output import (
     Progress,
@@ -28,7 +29,7 @@ from zipfian.ingest.follow import LEAVE_OUT
 from zipfian.ingest.source import BadItem, FoundDocument, Source
 
 if TYPE_CHECKING:
-    from zipfian.collection import Leg
+    from zipfian.collection import Field
     from zipfian.encode.shards import ShardWriter
 
 AT_ONCE = 256
@@ -42,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Every machine reads the same SOURCE and encodes the documents whose id's hash falls to its share. Run it for "
         "1/n to n/n anywhere, in any order; a run that was interrupted goes on when repeated. Then, on one machine: "
-        "zipfian index SOURCE --into PATH --encoded SHARD SHARD ... with the same legs."
+        "zipfian index SOURCE --into PATH --encoded SHARD SHARD ... with the same fields."
     )
     parser.add_argument("source", type=Path, metavar="SOURCE", help="as for 'zipfian index'")
     parser.add_argument("--shard", type=share, default=(1, 1), metavar="i/n", help="which share: 1/4 to 4/4 (1/1)")
@@ -50,7 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, required=True, metavar="SHARD", help="the folder to write, or to go on with"
     )
     parser.add_argument(
-        "--legs", metavar="A,B", help=f"ways to search, of {', '.join(_legs.NAMES)} (by default what suits the source)"
+        "--fields",
+        metavar="A,B",
+        help=f"ways to search, of {', '.join(_fields.NAMES)} (by default what suits the source)",
     )
     add_reading(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
@@ -73,7 +76,7 @@ class Summary:
     """Of this share."""
     seen: int = 0
     """Of the whole source."""
-    bad: list[BadItem] = field(default_factory=list)
+    bad: list[BadItem] = dataclasses.field(default_factory=list)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,11 +87,11 @@ def run(args: argparse.Namespace) -> int:
 
     start = time.perf_counter()
     source = source_of(args)
-    legs = _chosen(args, source)
-    forms = _forms(legs)
+    fields = _chosen(args, source)
+    forms = _forms(fields)
     if not forms:
         raise InvalidInput(
-            f"the legs {', '.join(legs)} need no encoder: there is nothing to encode, zipfian index alone does it"
+            f"the fields {', '.join(fields)} need no encoder: there is nothing to encode, zipfian index alone does it"
         )
     i, n = args.shard
     check_share(i, n)
@@ -100,53 +103,53 @@ def run(args: argparse.Namespace) -> int:
         raise IndexLocked(f"{args.out} is being written by another 'zipfian encode': give each its own --out") from None
     try:
         with warnings_as_notes():
-            writer = ShardWriter(args.out, i, n, forms, about=_about(args, legs), under=EncodingCache())
+            writer = ShardWriter(args.out, i, n, forms, about=_about(args, fields), under=EncodingCache())
             if writer.resumed:
                 note(f"{args.out}: going on, {writer.resumed:,} entries are there from before")
-            _encoding.fetch_weights(legs.values())
-            summary = _encode(args, source, legs, writer)
+            _encoding.fetch_weights(fields.values())
+            summary = _encode(args, source, fields, writer)
         writer.finish({"documents": summary.documents})
     finally:
         lock.release()
     return _report(args, writer, summary, time.perf_counter() - start)
 
 
-def _chosen(args: argparse.Namespace, source: Source) -> dict[str, Leg]:
-    """The legs that `zipfian index` would give a new collection."""
-    from zipfian.collection.legs import make_legs
+def _chosen(args: argparse.Namespace, source: Source) -> dict[str, Field]:
+    """The fields that `zipfian index` would give a new collection."""
+    from zipfian.collection.fields import make_fields
 
     survey = source.survey()
     if survey.items == 0:
         raise InvalidInput(f"{args.source}: no text and no picture in it that could be encoded")
-    if args.legs is not None:
-        return make_legs(list(_legs.parse(args.legs)))
-    choice = _legs.choose(survey)
+    if args.fields is not None:
+        return make_fields(list(_fields.parse(args.fields)))
+    choice = _fields.choose(survey)
     note(str(choice))
-    return make_legs(list(choice.legs))
+    return make_fields(list(choice.fields))
 
 
-def _forms(legs: dict[str, Leg]) -> list[Any]:
+def _forms(fields: dict[str, Field]) -> list[Any]:
     from zipfian.cli._shards import forms_of
 
-    return forms_of(legs)
+    return forms_of(fields)
 
 
-def _about(args: argparse.Namespace, legs: dict[str, Leg]) -> dict[str, Any]:
+def _about(args: argparse.Namespace, fields: dict[str, Field]) -> dict[str, Any]:
     """What the manifest says for people: fingerprints of all encoders and vocabularies among it."""
     return {
         "source": args.source.name,
-        "legs": {name: leg.model.to_json() for name, leg in legs.items() if leg.model is not None},
+        "fields": {name: field.model.to_json() for name, field in fields.items() if field.model is not None},
     }
 
 
-def _encode(args: argparse.Namespace, source: Source, legs: dict[str, Leg], writer: ShardWriter) -> Summary:
+def _encode(args: argparse.Namespace, source: Source, fields: dict[str, Field], writer: ShardWriter) -> Summary:
     """Every document of the share through the encoders; what was made is kept by the writer."""
     from zipfian.collection.encoding import Encoding
     from zipfian.collection.items import Item
 
     summary = Summary()
-    encoding = Encoding({name: leg for name, leg in legs.items() if leg.model is not None}, writer)
-    pictures = any(leg.source == "image" for leg in legs.values())
+    encoding = Encoding({name: field for name, field in fields.items() if field.model is not None}, writer)
+    pictures = any(field.source == "image" for field in fields.values())
     try:
         with Progress(f"encoding {args.shard[0]}/{args.shard[1]}") as progress:
             for batch in _batches(_share(args, source, summary, progress), pictures):

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
                 picture = collection.picture(args.id)
                 if picture is None:
                     raise InvalidInput(f"the document {args.id!r} has no picture to draw on")
-                _show_patches.write(args.out, visual or tree, picture, collection.legs, image)
+                _show_patches.write(args.out, visual or tree, picture, collection.fields, image)
         else:
             tree = collection.why(args.query, args.id, args.above, **options)
     if args.json:

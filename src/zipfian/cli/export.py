@@ -18,8 +18,8 @@ from zipfian.cli._output import Progress, note, print_json, printable
 from zipfian.cli._terminal import escaped
 
 EXAMPLES = """examples:
-  zipfian export surrogate notes.zf --leg words --out notes.txt
-  zipfian export surrogate photos.zf --leg visual --scale 4 | gzip > photos.txt.gz
+  zipfian export surrogate notes.zf --field words --out notes.txt
+  zipfian export surrogate photos.zf --field visual --scale 4 | gzip > photos.txt.gz
   zipfian export opensearch notes.zf --out notes-opensearch --name notes --shards 3
 """
 
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
     surrogate = kinds.add_parser("surrogate", help="one document per line: its id, a tab, codewords repeated tf times")
     surrogate.add_argument("path", type=place, metavar="PATH", help=WHERE)
-    surrogate.add_argument("--leg", metavar="NAME", help="which leg; needed where there are several")
+    surrogate.add_argument("--field", metavar="NAME", help="which field; needed where there are several")
     surrogate.add_argument("--out", type=Path, metavar="FILE", help="write to this file instead of standard output")
     surrogate.add_argument("--scale", type=float, metavar="S", help="repetitions of a weight of 1")
     surrogate.add_argument("--prefix", default="t", metavar="P", help="what stands before a term's number (default: t)")
@@ -65,10 +65,10 @@ def _surrogate(args: argparse.Namespace, snapshot: Any, settings: Any) -> int:
     from zipfian.engines.opensearch.export import surrogate_lines
     from zipfian.errors import InvalidInput
 
-    legs = list(settings.posting_legs)
-    name = args.leg or (legs[0] if len(legs) == 1 else None)
+    fields = list(settings.posting_fields)
+    name = args.field or (fields[0] if len(fields) == 1 else None)
     if name is None:
-        raise InvalidInput(f"name a leg with --leg; the collection has: {', '.join(legs)}")
+        raise InvalidInput(f"name a field with --field; the collection has: {', '.join(fields)}")
     lines = surrogate_lines(snapshot, settings, name, steps=args.scale, prefix=args.prefix)
     total = sum(segment.n_live for segment in snapshot.segments)
     with args.out.open("w", encoding="utf-8") if args.out else nullcontext(sys.stdout) as out:
@@ -92,6 +92,8 @@ def _opensearch(args: argparse.Namespace, snapshot: Any, settings: Any) -> int:
         return 0
     for name, loss in done.loss.items():
         if loss > 0:
-            note(printable(f"leg {name}: weights differ by {loss:.2%} on average after rounding to whole frequencies"))
+            note(
+                printable(f"field {name}: weights differ by {loss:.2%} on average after rounding to whole frequencies")
+            )
     print(f"{args.out}: {done.documents:,} documents in {len(done.files):,} files; README.txt says how to load them")
     return 0

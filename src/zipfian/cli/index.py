@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli import _encoding, _legs, _shards
+from zipfian.cli import _encoding, _fields, _shards
 from zipfian.cli._arguments import add_reading, positive, refuse
 from zipfian.cli._collection import add_trust, collection_class, folder_of, how_to_add, opened, place, trusted
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
@@ -18,11 +18,11 @@ from zipfian.ingest.follow import COMMIT_EVERY, Sync
 from zipfian.ingest.source import BadItem, Source, Survey
 
 if TYPE_CHECKING:
-    from zipfian.collection import Collection, Leg
+    from zipfian.collection import Collection, Field
 
 
 ABOUT_SOURCE = (
-    "prefix", "id_field", "text_field", "image_field", "follow_links", "on_bad", "take_over", "keep_missing",
+    "prefix", "id_column", "text_column", "image_column", "follow_links", "on_bad", "take_over", "keep_missing",
     "commit_every",
 )  # fmt: skip
 
@@ -43,9 +43,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the collection, made if not there; a folder or opensearch://host:9200/name",
     )  # fmt: skip
     parser.add_argument(
-        "--legs", metavar="A,B", help=f"ways to search, of {', '.join(_legs.NAMES)} (by default what suits the source)"
+        "--fields",
+        metavar="A,B",
+        help=f"ways to search, of {', '.join(_fields.NAMES)} (by default what suits the source)",
     )
-    parser.add_argument("--add-leg", action="append", metavar="A", help="give what is in the collection one more leg")
+    parser.add_argument(
+        "--add-field", action="append", metavar="A", help="give what is in the collection one more field"
+    )
     parser.add_argument(
         "--encoded", type=Path, nargs="+", action="extend", metavar="SHARD",
         help="take what these shards of 'zipfian encode' hold instead of encoding it",
@@ -67,26 +71,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     start = time.perf_counter()
-    if args.source is None and not args.add_leg:
-        raise InvalidInput("nothing to do: name a SOURCE to index, or a leg to add with --add-leg")
+    if args.source is None and not args.add_field:
+        raise InvalidInput("nothing to do: name a SOURCE to index, or a field to add with --add-field")
     if args.source is None:
-        refuse(args, ["encoded"], "goes with a SOURCE: a leg that is added takes what the encode cache has")
-        refuse(args, ["legs"], "goes with a SOURCE that makes a new collection: --add-leg names what is added")
-        refuse(args, ABOUT_SOURCE, "says how a SOURCE is indexed: name one, or leave it out with --add-leg alone")
-    if args.add_leg:
-        folder_of(args.into, "it takes no new legs; create another index with them and fill it")
+        refuse(args, ["encoded"], "goes with a SOURCE: a field that is added takes what the encode cache has")
+        refuse(args, ["fields"], "goes with a SOURCE that makes a new collection: --add-field names what is added")
+        refuse(args, ABOUT_SOURCE, "says how a SOURCE is indexed: name one, or leave it out with --add-field alone")
+    if args.add_field:
+        folder_of(args.into, "it takes no new fields; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
-    if args.add_leg:
-        names = [name for given in args.add_leg for name in _legs.parse(given)]
-        out["added_legs"] = add_legs(args.into, names, trusted(args))
+    if args.add_field:
+        names = [name for given in args.add_field for name in _fields.parse(given)]
+        out["added_fields"] = add_fields(args.into, names, trusted(args))
     if args.source is not None:
         out |= follow(args)
     out["seconds"] = time.perf_counter() - start
     if args.json:
         print_json({key: value for key, value in out.items() if key not in ("summary", "is_new")})
         return 0
-    if args.add_leg:
-        print(f"{args.into}: added {', '.join(out['added_legs'])} ({human_seconds(out['seconds'])})")
+    if args.add_field:
+        print(f"{args.into}: added {', '.join(out['added_fields'])} ({human_seconds(out['seconds'])})")
     if args.source is not None:
         total = f"{out['total']:,} documents in all"
         print(f"{args.into}: {out.pop('summary')}; {total} ({human_seconds(out['seconds'])})")
@@ -103,13 +107,13 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
         raise source.nothing(survey.others)
     shards = _shards.Encoded(args.encoded) if args.encoded else None
     with closing(_open_or_create(args, survey, shards)) as collection:
-        legs = collection.legs
+        fields = collection.fields
         is_new = len(collection) == 0
         if shards is None:
-            _encoding.fetch_weights(legs.values())
-            _announce(source, survey, legs, is_new)
+            _encoding.fetch_weights(fields.values())
+            _announce(source, survey, fields, is_new)
         else:
-            shards.check(legs)
+            shards.check(fields)
         with Progress("indexing", survey.items) as progress, warnings_as_notes():
 
             def report(bad: BadItem) -> None:
@@ -132,12 +136,12 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
             shards.report()
         if summary.uncaptioned:
             note(
-                f"{summary.uncaptioned:,} pictures have no caption and no leg of the collection looks at pictures; "
+                f"{summary.uncaptioned:,} pictures have no caption and no field of the collection looks at pictures; "
                 f"{how_to_add(args.into, 'visual')}, then run this again"
             )
     return {
         "source": sync.name,
-        "legs": list(legs),
+        "fields": list(fields),
         **plain(summary),
         "bad": plain(summary.bad),
         "total": total,
@@ -155,42 +159,42 @@ def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.En
         collection = kind.open(args.into, mode="w", **options, **trusted(args))
     except IndexNotFound:
         names: tuple[str, ...]
-        if args.legs is not None:
-            names = _legs.parse(args.legs)
+        if args.fields is not None:
+            names = _fields.parse(args.fields)
         else:
-            choice = _legs.choose(survey)
+            choice = _fields.choose(survey)
             note(str(choice))
-            names = choice.legs
-        if names == ("words",) and shards is None:  # the one leg that needs no model
-            return kind.create(args.into, legs=["words"])
-        from zipfian.collection.legs import make_legs
+            names = choice.fields
+        if names == ("words",) and shards is None:  # the one field that needs no model
+            return kind.create(args.into, fields=["words"])
+        from zipfian.collection.fields import make_fields
 
-        legs = make_legs(list(names))
+        fields = make_fields(list(names))
         if shards is None:
-            _encoding.fetch_weights(legs.values())
+            _encoding.fetch_weights(fields.values())
         else:
-            shards.check(legs)
-        return kind.create(args.into, legs=legs, **options)
-    if args.legs is not None and set(_legs.parse(args.legs)) != set(collection.legs):
-        has = ", ".join(collection.legs)
+            shards.check(fields)
+        return kind.create(args.into, fields=fields, **options)
+    if args.fields is not None and set(_fields.parse(args.fields)) != set(collection.fields):
+        has = ", ".join(collection.fields)
         collection.close()
         raise InvalidInput(
-            f"{args.into} has the legs {has} already; leave --legs out, or add one: {how_to_add(args.into, 'NAME')}"
+            f"{args.into} has the fields {has} already; leave --fields out, or add one: {how_to_add(args.into, 'NAME')}"
         )
     return collection
 
 
-def _announce(source: Source, survey: Survey, legs: Any, is_new: bool) -> None:
+def _announce(source: Source, survey: Survey, fields: Any, is_new: bool) -> None:
     """What lies ahead, where encoders have work to do."""
     if survey.others:
         note(f"left alone in {source.path}: {printable(survey.others)}")
-    if not any(leg.model is not None for leg in legs.values()):
+    if not any(field.model is not None for field in fields.values()):
         return
     if not is_new:
         note("only what is new or changed is encoded")
         return
     pictures = _some_pictures(source)
-    for work in _encoding.estimate(legs, survey, pictures):
+    for work in _encoding.estimate(fields, survey, pictures):
         note(str(work))
 
 
@@ -208,21 +212,21 @@ def _some_pictures(source: Source) -> list[str]:
     return out
 
 
-def add_legs(path: Path, names: list[str], options: dict[str, Any]) -> list[str]:
-    """Give every document more legs, each committed by itself."""
-    from zipfian.collection.legs import default_leg
+def add_fields(path: Path, names: list[str], options: dict[str, Any]) -> list[str]:
+    """Give every document more fields, each committed by itself."""
+    from zipfian.collection.fields import default_field
 
     with opened(path, "w", **options) as collection:
         for name in names:
-            if name in collection.legs:
-                raise InvalidInput(f"{path} has a leg {name!r} already; it has: {', '.join(collection.legs)}")
+            if name in collection.fields:
+                raise InvalidInput(f"{path} has a field {name!r} already; it has: {', '.join(collection.fields)}")
         for name in names:
-            leg: Leg = default_leg(name, [*collection.legs, name])
-            _encoding.fetch_weights([leg], _encoding.ADVICE.partition("; words")[0])
+            field: Field = default_field(name, [*collection.fields, name])
+            _encoding.fetch_weights([field], _encoding.ADVICE.partition("; words")[0])
             note(f"adding {name} to {len(collection):,} documents; what was encoded before is not encoded again")
             try:
                 with Progress(f"adding {name}", total=len(collection)) as bar:
-                    collection.add_leg(name, leg, progress=bar.reach)
+                    collection.add_field(name, field, progress=bar.reach)
                 collection.commit()
             except KeyboardInterrupt:
                 note(f"interrupted: {path} is as it was, without {name}; what was encoded is kept for the next try")
@@ -238,5 +242,5 @@ def _interrupted(args: argparse.Namespace, sync: Sync, total: int) -> str:
     )
 
 
-def _first_query(legs: list[str]) -> str:
-    return '"..."' if any(name in legs for name in ("words", "latent")) else "--image FILE"
+def _first_query(fields: list[str]) -> str:
+    return '"..."' if any(name in fields for name in ("words", "latent")) else "--image FILE"

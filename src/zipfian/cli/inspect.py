@@ -10,12 +10,13 @@ from typing import Any
 from zipfian.cli._collection import add_trust, opened, place, trusted
 from zipfian.cli._inspect_options import check_options
 from zipfian.cli._output import BOLD, human_bytes, paint, plain, print_json, printable, table
+from zipfian.cli._shapes import collection_stats
 from zipfian.errors import InvalidInput
 
 EXAMPLES = """examples:
   zipfian inspect notes.zf                                   what the collection holds
-  zipfian inspect notes.zf --zipf --plot zipf.svg            how often its terms occur, leg by leg
-  zipfian inspect notes.zf --leg latent --term 4140          one term, with the strongest places in the collection
+  zipfian inspect notes.zf --zipf --plot zipf.svg            how often its terms occur, field by field
+  zipfian inspect notes.zf --field latent --term 4140          one term, with the strongest places in the collection
   zipfian inspect text-16k --find telescope                  terms of a shipped vocabulary by their labels
   zipfian inspect --text "why is the sky blue?"              the latent terms of a text
   zipfian inspect --image cat.jpg --out cat-terms.png        the visual words of a picture, outlined
@@ -29,12 +30,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path", nargs="?", metavar="WHAT", help="a collection, a shipped vocabulary (text-16k) or a vocabulary's folder"
     )
-    parser.add_argument("--leg", metavar="NAME", help="the leg of the collection that --term, --terms and --find mean")
-    parser.add_argument("--term", metavar="TERM", help="one term: its number, or the word in a leg of words")
+    parser.add_argument(
+        "--field", metavar="NAME", help="the field of the collection that --term, --terms and --find mean"
+    )
+    parser.add_argument("--term", metavar="TERM", help="one term: its number, or the word in a field of words")
     parser.add_argument("--terms", action="store_true", help="list the terms, commonest first")
     parser.add_argument("--find", metavar="WORDS", help="list the terms whose labels have these words")
     parser.add_argument(
-        "--zipf", action="store_true", help="how document frequencies are distributed, legs side by side"
+        "--zipf", action="store_true", help="how document frequencies are distributed, fields side by side"
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="with --zipf: draw it as .png or .svg")
     parser.add_argument(
@@ -73,13 +76,13 @@ def run(args: argparse.Namespace) -> int:
 
         return _inspect_zipf.run_collection(args)
     if args.term is not None or args.terms or args.find is not None:
-        from zipfian.cli import _inspect_leg
+        from zipfian.cli import _inspect_field
 
-        return _inspect_leg.run(args)
+        return _inspect_field.run(args)
     with opened(place(args.path), **trusted(args)) as collection:
         stats = plain(collection.stats())
     if args.json:
-        print_json(stats)
+        print_json(collection_stats(stats))
     else:
         print("\n".join(outline(stats)))
     return 0

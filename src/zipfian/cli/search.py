@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli import _encoding, _legs
+from zipfian.cli import _encoding, _fields
 from zipfian.cli._arguments import json_object, positive
 from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened, place, trusted
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json
+from zipfian.cli._shapes import search_settings
 from zipfian.cli._show import picture_of, print_hit, visual_tree
 from zipfian.encode.regular import look
 from zipfian.errors import InvalidInput
@@ -41,17 +42,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def add_question(parser: argparse.ArgumentParser) -> None:
     """Arguments of every command that asks something."""
     parser.add_argument("--image", type=Path, metavar="FILE", help="a picture to search with")
-    parser.add_argument("--leg", metavar="NAME", help="search this leg only, e.g. words, latent, visual, dense")
+    parser.add_argument("--field", metavar="NAME", help="search this field only, e.g. words, latent, visual, dense")
     parser.add_argument(
         "--method", metavar="NAME", help="hybrid (default), rrf, linear, fusion, two-stage, late, tfidf, ..."
     )
     parser.add_argument("--preset", metavar="NAME", help="latency-first, balanced or accuracy-first")
     parser.add_argument(
-        "--query",
-        dest="query_mode",
+        "--query-encoder",
+        dest="query_encoder",
         choices=("encoder", "table"),
         help="how a text becomes latent terms: by the encoder, or by a table in microseconds; with the table no "
-        "network runs, and legs that need one are left out",
+        "network runs, and fields that need one are left out",
     )
     add_trust(parser)
 
@@ -87,40 +88,41 @@ def show(collection: Collection, results: Results, hit: Hit, highlight: bool = T
 
 def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]:
     """The options of a search as typed, checked against what the collection can do; missing weights are fetched."""
-    given = {"leg": args.leg, "method": args.method, "preset": args.preset, "query": args.query_mode}
+    given = {"field": args.field, "method": args.method, "preset": args.preset, "query_encoder": args.query_encoder}
     options = {name: value for name, value in given.items() if value is not None}
     if args.query is None and args.image is None:
         raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
-    if args.query is None and args.query_mode is not None:
-        raise InvalidInput("--query says how a text becomes latent terms: give a QUERY, or leave it out")
+    if args.query is None and args.query_encoder is not None:
+        raise InvalidInput("--query-encoder says how a text becomes latent terms: give a QUERY, or leave it out")
     if args.image is not None:
         look(args.image, MAX_IMAGE_BYTES)
         options["image"] = os.path.abspath(args.image)
-    legs = collection.legs
-    if args.leg is not None and args.leg not in legs:
-        raise InvalidInput(_no_leg(args.path, args.leg, list(legs)))
-    taken = {leg.asks_for for leg in legs.values()}
+    fields = collection.fields
+    if args.field is not None and args.field not in fields:
+        raise InvalidInput(_no_field(args.path, args.field, list(fields)))
+    taken = {field.asks_for for field in fields.values()}
     if args.image is not None and "image" not in taken:
         raise InvalidInput(
-            f"no leg of {args.path} looks at pictures (it has: {', '.join(legs)}); for a collection of pictures: "
+            f"no field of {args.path} looks at pictures (it has: {', '.join(fields)}); for a collection of pictures: "
             f"{how_to_add(args.path, 'visual')}"
         )
     if args.image is None and "text" not in taken:
         raise InvalidInput(
-            f"no leg of {args.path} takes a text (it has: {', '.join(legs)}). Search with a picture (--image FILE), or "
+            f"no field of {args.path} takes a text (it has: {', '.join(fields)}). Search with a picture "
+            "(--image FILE), or "
             f"let texts find pictures: {how_to_add(args.path, 'aligned')}"
         )
     wanted = {"text"} if args.image is None else {"image"} if args.query is None else {"text", "image"}
-    fitting = [leg for name, leg in legs.items() if leg.asks_for in wanted and args.leg in (None, name)]
+    fitting = [field for name, field in fields.items() if field.asks_for in wanted and args.field in (None, name)]
     if args.preset != "latency-first":
-        _encoding.fetch_weights(fitting, "the words leg needs none: --leg words", asked=True)
+        _encoding.fetch_weights(fitting, "the words field needs none: --field words", asked=True)
     return options
 
 
-def _no_leg(path: Place, name: str, has: list[str]) -> str:
-    if name in _legs.NAMES:
-        return f"{path} has no leg {name!r} (it has: {', '.join(has)}); add it: {how_to_add(path, name)}"
-    return f"there is no leg {name!r}; {path} has: {', '.join(has)}"
+def _no_field(path: Place, name: str, has: list[str]) -> str:
+    if name in _fields.NAMES:
+        return f"{path} has no field {name!r} (it has: {', '.join(has)}); add it: {how_to_add(path, name)}"
+    return f"there is no field {name!r}; {path} has: {', '.join(has)}"
 
 
 def as_json(query: str | None, results: Results, highlight: bool, image: Path | None = None) -> dict[str, Any]:
@@ -131,7 +133,7 @@ def as_json(query: str | None, results: Results, highlight: bool, image: Path | 
             "rank": hit.rank,
             "id": hit.id,
             "score": hit.score,
-            "legs": hit.legs,
+            "legs": hit.fields,
             "first_rank": getattr(hit, "first_rank", hit.rank),
             "exact_match": getattr(hit, "exact_match", False),
             "metadata": hit.metadata,
@@ -147,7 +149,7 @@ def as_json(query: str | None, results: Results, highlight: bool, image: Path | 
             "query": query,
             "image": None if image is None else os.path.abspath(image),
             "generation": results.generation,
-            "settings": results.settings,
+            "settings": search_settings(results.settings),
             "timings": results.timings,
             "hits": hits,
         }

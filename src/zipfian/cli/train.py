@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sae.add_argument("--max-tokens", type=positive, metavar="N", help="tokens a text is cut into windows of")
     sae.add_argument("--data", type=Path, required=True, metavar="PATH", help="a folder, a JSONL/CSV file or a file")
     sae.add_argument("--lines", action="store_true", help="the file has a text on each line")
-    sae.add_argument("--text-field", metavar="NAME", help="the field of records that holds the text")
+    sae.add_argument("--text-column", metavar="NAME", help="the column of records that holds the text")
     sae.add_argument("--limit", type=positive, metavar="TOKENS", help="stop reading after so many tokens")
     sae.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
     sae.add_argument("--name", help="the vocabulary's name (the folder's)")
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         watch = _Shown(bar)
         fitted = fit_sae(
             args.data, args.out, encoder=encoder, settings=_settings(args, encoder.dim), preset=args.preset,
-            lines=args.lines, text_field=args.text_field, limit=args.limit, name=args.name, stored=args.stored,
+            lines=args.lines, text_column=args.text_column, limit=args.limit, name=args.name, stored=args.stored,
             keep_decoder=args.keep_decoder, device=args.device, memory=int(args.memory * 2**30), resume=args.resume,
             keep=args.keep, watch=watch,
         )  # fmt: skip

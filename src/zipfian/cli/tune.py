@@ -1,4 +1,4 @@
-"""`zipfian tune DIR`: k1, b and phi of a leg, or the weights of several, chosen k-fold on a dataset's judgements."""
+"""`zipfian tune DIR`: k1, b and phi of a field, or the weights of several, chosen k-fold on a dataset's judgements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ STEP = 0.05
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="a BEIR folder, or gallery/CLASS/* and query/CLASS/*")
-    parser.add_argument("--legs", default="words", metavar="A[,B]", help="one leg: its scoring; several: their weights")
+    parser.add_argument(
+        "--fields", default="words", metavar="A[,B]", help="one field: its scoring; several: their weights"
+    )
     parser.add_argument("--split", help="the qrels of a BEIR folder (test)")
     parser.add_argument("--measure", default=None, help="what to make best (ndcg@10; pictures: r@1)")
     parser.add_argument("--folds", type=positive, default=5, metavar="N", help="parts of the queries (5)")
@@ -36,26 +38,30 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.evaluate.datasets import load_beir, load_class_folders, take_half
 
     pictures = (args.folder / "gallery").is_dir()
-    legs = list(dict.fromkeys(leg.strip() for leg in args.legs.split(",") if leg.strip()))
-    if not legs:
-        raise InvalidInput("name at least one leg with --legs")
-    if len(legs) > 1:
+    fields = list(dict.fromkeys(field.strip() for field in args.fields.split(",") if field.strip()))
+    if not fields:
+        raise InvalidInput("name at least one field with --fields")
+    if len(fields) > 1:
         refuse(
-            args, ["k1", "b", "phi"], f"is of one leg's scoring; of {', '.join(legs)} the weights are tuned (--step)"
+            args,
+            ["k1", "b", "phi"],
+            f"is of one field's scoring; of {', '.join(fields)} the weights are tuned (--step)",
         )
     else:
         refuse(
-            args, ["step"], f"is of the weights of several legs; of {legs[0]} the scoring is tuned (--k1, --b, --phi)"
+            args,
+            ["step"],
+            f"is of the weights of several fields; of {fields[0]} the scoring is tuned (--k1, --b, --phi)",
         )
     if pictures:
         refuse(args, ["split"], "names qrels of a BEIR folder; folders of classes have none")
     dataset = load_class_folders(args.folder) if pictures else load_beir(args.folder, args.split or "test")
     measure = args.measure or ("r@1" if pictures else "ndcg@10")
     part = take_half(dataset, args.half)
-    with built(dataset, legs, args.work) as collection:
-        found, describe = _tune(args, collection, part, legs, measure)
+    with built(dataset, fields, args.work) as collection:
+        found, describe = _tune(args, collection, part, fields, measure)
     if args.json:
-        print_json({"dataset": dataset.name, "legs": legs, "queries": len(part.queries), "half": args.half,
+        print_json({"dataset": dataset.name, "fields": fields, "queries": len(part.queries), "half": args.half,
                     "folds": args.folds, "seed": args.seed, **found.to_json(describe)})  # fmt: skip
         return 0
     rows = [
@@ -69,23 +75,23 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tune(args: argparse.Namespace, collection: Any, part: Any, legs: list[str], measure: str) -> tuple[Any, Any]:
+def _tune(args: argparse.Namespace, collection: Any, part: Any, fields: list[str], measure: str) -> tuple[Any, Any]:
     from zipfian.evaluate import tuning
 
     progress = Progress("tuning")
-    if len(legs) == 1:
+    if len(fields) == 1:
         phi = [p.strip() for p in args.phi.split(",")] if args.phi else tuning.PHI
         grid = tuning.bm25_grid(args.k1 or tuning.K1, args.b or tuning.B, phi)
         found = tuning.tune_scoring(
-            collection, legs[0], part, grid, measure=measure, folds=args.folds, seed=args.seed, progress=progress.step
+            collection, fields[0], part, grid, measure=measure, folds=args.folds, seed=args.seed, progress=progress.step
         )
         return found, lambda scoring: scoring.to_json()
-    scores = tuning.leg_scores(collection, legs, part)
+    scores = tuning.field_scores(collection, fields, part)
     found = tuning.tune_weights(
-        scores, part.qrels, legs, measure=measure, step=STEP if args.step is None else args.step,
+        scores, part.qrels, fields, measure=measure, step=STEP if args.step is None else args.step,
         folds=args.folds, seed=args.seed, progress=progress.step,
     )  # fmt: skip
-    return found, lambda weights: dict(zip(legs, weights, strict=True))
+    return found, lambda weights: dict(zip(fields, weights, strict=True))
 
 
 def _numbers(text: str) -> list[float]:

@@ -1,7 +1,7 @@
 """Collections: the facade over index, retrieve and explain."""
 
-from zipfian.collection.facade import Collection
-from zipfian.collection.legs import Leg
-from zipfian.collection.results import Document, Hit, LegHit, Results
+from zipfian.collection.collection import Collection
+from zipfian.collection.fields import Field
+from zipfian.collection.results import Document, FieldHit, Hit, Results
 
-__all__ = ["Collection", "Document", "Hit", "Leg", "LegHit", "Results"]
+__all__ = ["Collection", "Document", "Hit", "Field", "FieldHit", "Results"]

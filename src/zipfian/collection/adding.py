@@ -1,20 +1,21 @@
-"""A leg for documents that are in the collection already: computed segment by segment from what is stored."""
+"""A field for documents that are in the collection already: computed segment by segment from what is stored."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from zipfian.collection.batch import leg_batch, words_batch
+from zipfian.collection.batch import field_batch, words_batch
 from zipfian.collection.encoding import Encoding
+from zipfian.collection.fields import Field
 from zipfian.collection.items import Item
-from zipfian.collection.legs import Leg
 from zipfian.errors import InvalidInput
 from zipfian.index.directory import Directory
-from zipfian.index.segment import SegmentEntry, SegmentReader, write_leg_for_segment, write_vectors_for_segment
+from zipfian.index.segment import SegmentEntry, SegmentReader, write_field_for_segment, write_vectors_for_segment
 
 _AT_ONCE = 256
 """Documents encoded together; their texts are in memory."""
@@ -22,32 +23,32 @@ _AT_ONCE = 256
 
 @dataclass(slots=True)
 class Adding:
-    """One leg on its way into a collection."""
+    """One field on its way into a collection."""
 
     directory: Directory
     name: str
-    leg: Leg
+    field: Field
     encoding: Encoding
     given: Mapping[str, Item]
     """Ready-made terms by document."""
     progress: Callable[[int], None] | None = None
-    items: list[Item] = field(default_factory=list)
+    items: list[Item] = dataclasses.field(default_factory=list)
     """What was written, for counts of what quantising lost."""
     _done: int = 0
 
     def to_segment(self, reader: SegmentReader) -> SegmentEntry:
-        """Write the leg for one segment."""
-        if self.leg.kind == "words":
-            batch = words_batch(self.leg, (reader.docs.text(d) or "" for d in range(reader.n_docs)))
-            return write_leg_for_segment(self.directory, reader, self.name, batch, self.leg.write_spec)
-        if self.leg.of is not None:
+        """Write the field for one segment."""
+        if self.field.kind == "words":
+            batch = words_batch(self.field, (reader.docs.text(d) or "" for d in range(reader.n_docs)))
+            return write_field_for_segment(self.directory, reader, self.name, batch, self.field.write_spec)
+        if self.field.of is not None:
             return reader.entry  # it borrows postings that are there
         items = list(self._encoded(reader)) if self.encoding else self._given(reader)
         self.items += [Item(i.id, None, {}, {}, {}, 0, i.clipped, i.zeroed) for i in items if i.clipped or i.zeroed]
-        if self.leg.has_postings:
-            batch = leg_batch(self.name, self.leg, items)
-            return write_leg_for_segment(self.directory, reader, self.name, batch, self.leg.write_spec)
-        vector = self.leg.vector or self.name
+        if self.field.has_postings:
+            batch = field_batch(self.name, self.field, items)
+            return write_field_for_segment(self.directory, reader, self.name, batch, self.field.write_spec)
+        vector = self.field.vector or self.name
         found = [i.vectors.get(vector) for i in items]
         dim = next((len(v) for v in found if v is not None), None)
         if dim is None:
@@ -71,7 +72,7 @@ class Adding:
             problems = self.encoding.fill(items)
             for i, problem in sorted(problems.items()):
                 raise InvalidInput(
-                    f"leg {self.name!r} cannot be added: document {items[i].id!r}: {problem}. Replace it first"
+                    f"field {self.name!r} cannot be added: document {items[i].id!r}: {problem}. Replace it first"
                 ) from problem
             self._done += len(items)
             if self.progress is not None:

@@ -1,8 +1,8 @@
-"""Legs between texts and pictures: aligned vectors, and words translated into visual words.
+"""Fields between texts and pictures: aligned vectors, and words translated into visual words.
 
 `aligned`: both sides become vectors of one space through small heads on the frozen encoders. `translated`: a text
 becomes visual words through a table, which needs no network and can be explained. Over pictures it borrows the postings
-of the visual leg; over texts it has its own, and a picture asks with its visual words.
+of the visual field; over texts it has its own, and a picture asks with its visual words.
 """
 
 from __future__ import annotations

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from zipfian import limits
-from zipfian.collection.plan import Plan
-from zipfian.collection.question import Question, encode_together
+from zipfian.collection.plan import SearchPlan
+from zipfian.collection.query import Query, encode_together
 from zipfian.collection.results import Results
 from zipfian.collection.settings import Settings
 from zipfian.encode.session import available_threads
@@ -23,22 +24,29 @@ from zipfian.retrieve.validate import check_k, check_offset
 AT_ONCE = 64
 """Questions encoded together: 50 MB of patches where they are pictures."""
 
-PLANNED = {"leg": "leg", "method": "method", "preset": "preset_name", "scoring": "scoring", "K": "depth", "ann": "ann"}
+PLANNED = {
+    "field": "field",
+    "method": "method",
+    "preset": "preset_name",
+    "scoring": "scoring",
+    "rerank_depth": "depth",
+    "ann": "ann",
+}
 """Options of a search that its plan follows from, and what `make_plan` calls them."""
 
-OTHERS = ("where", "offset", "query", "exact_match_bonus")
+OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus")
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
     """What is looked for, which of its hits are wanted, and how."""
 
-    question: Question
+    question: Query
     k: int
     offset: int = 0
     where: Mapping[str, Any] | None = None
     bonus: float = 0.0
-    how: Mapping[str, Any] = field(default_factory=dict)
+    how: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """For `make_plan`."""
 
     @classmethod
@@ -48,7 +56,7 @@ class Asking:
         check_offset(offset, check_k(k))
         check_bonus(bonus)
         how = {PLANNED[name]: value for name, value in options.items() if name in PLANNED}
-        return cls(Question.of(asked, image, options.get("query")), k, offset, options.get("where"), bonus, how)
+        return cls(Query.of(asked, image, options.get("query_encoder")), k, offset, options.get("where"), bonus, how)
 
     @property
     def depth(self) -> int:
@@ -61,12 +69,12 @@ class Answers(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """Legs and fields."""
+        """Fields and columns."""
 
-    def plan(self, asking: Asking) -> Plan:
+    def plan(self, asking: Asking) -> SearchPlan:
         """How a search will be carried out."""
 
-    def run(self, asking: Asking, plan: Plan) -> Results:
+    def run(self, asking: Asking, plan: SearchPlan) -> Results:
         """Carry it out; called from several threads."""
 
 
@@ -117,19 +125,19 @@ def answer_all(answers: Answers, wanted: Sequence[Asking], threads: int | None) 
     return out
 
 
-def _encode(settings: Settings, some: Sequence[Asking], plans: Sequence[Plan]) -> None:
-    """The passes that the plans' legs will ask for, one for all questions with the same legs."""
-    groups: dict[tuple[str, ...], list[Question]] = {}
+def _encode(settings: Settings, some: Sequence[Asking], plans: Sequence[SearchPlan]) -> None:
+    """The passes that the plans' fields will ask for, one for all questions with the same fields."""
+    groups: dict[tuple[str, ...], list[Query]] = {}
     for asking, plan in zip(some, plans, strict=True):
-        question = asking.question.asked_by(plan.query)
+        question = asking.question.asked_by(plan.query_encoder)
         if question.vector is not None or question.terms is not None:
             continue
-        names = (*plan.legs, *filter(None, (plan.judge, plan.captions, plan.late)))
-        legs = {n: settings.leg(n) for n in names}
-        needed = (n for n, leg in legs.items() if leg.kind != "latent" or question.mode_of(leg) == "encoder")
+        names = (*plan.fields, *filter(None, (plan.reranker, plan.captions, plan.late)))
+        fields = {n: settings.field(n) for n in names}
+        needed = (n for n, field in fields.items() if field.kind != "latent" or question.mode_of(field) == "encoder")
         groups.setdefault(tuple(dict.fromkeys(needed)), []).append(question)
     for names, questions in groups.items():
-        encode_together(questions, [settings.leg(n) for n in names])
+        encode_together(questions, [settings.field(n) for n in names])
 
 
 def check_threads(threads: Any) -> None:

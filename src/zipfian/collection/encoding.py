@@ -1,7 +1,7 @@
-"""Documents through the encoders of a collection's legs: one pass per encoder, whatever reads it.
+"""Documents through the encoders of a collection's fields: one pass per encoder, whatever reads it.
 
 What an item was turned into is kept in the encode cache by content, so that a run that was interrupted, a document that
-moved, or a leg that is added later costs no second pass.
+moved, or a field that is added later costs no second pass.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from zipfian.collection.alignment import Alignment
+from zipfian.collection.fields import Field
 from zipfian.collection.items import Item, arrays_nbytes, store_terms
-from zipfian.collection.legs import Leg
 from zipfian.collection.model import Model
-from zipfian.collection.trust import IMAGE_FIELD, Trust
+from zipfian.collection.trust import IMAGE_COLUMN, Trust
 from zipfian.encode._entry import Array
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import EncodingCache, content_hash
@@ -34,7 +34,7 @@ Maker = Callable[[Encoded], Arrays]
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """One leg that reads an encoder: which arrays it needs of an item, and what it makes of them."""
+    """One field that reads an encoder: which arrays it needs of an item, and what it makes of them."""
 
     makers: Mapping[str, Maker]
     """By the name that the arrays have in the cache."""
@@ -42,26 +42,28 @@ class _Reader:
 
 
 class Encoding:
-    """The encoders of some legs, ready to be applied to documents."""
+    """The encoders of some fields, ready to be applied to documents."""
 
-    def __init__(self, legs: Mapping[str, Leg], cache: EncodingCache | None, stored: Trust | None = None) -> None:
+    def __init__(self, fields: Mapping[str, Field], cache: EncodingCache | None, stored: Trust | None = None) -> None:
         """`stored`: the documents come out of a collection, and this says which of their pictures may be opened."""
         self._cache = cache
         self._stored = stored
-        self._translated = {name: leg for name, leg in legs.items() if leg.kind == "translated" and leg.of is None}
+        self._translated = {
+            name: field for name, field in fields.items() if field.kind == "translated" and field.of is None
+        }
         self._passes: dict[str, tuple[Encoder[Any], list[_Reader]]] = {}
-        for name, leg in legs.items():
-            if leg.model is not None:
-                encoder = leg.model.load_encoder()
+        for name, field in fields.items():
+            if field.model is not None:
+                encoder = field.model.load_encoder()
                 _, readers = self._passes.setdefault(encoder.fingerprint, (encoder, []))
-                readers.append(_reader(name, leg))
+                readers.append(_reader(name, field))
 
     def __bool__(self) -> bool:
         return bool(self._passes or self._translated)
 
     @property
     def forms(self) -> list[Form]:
-        """What is asked of the cache: every encoder with every kind of arrays that some leg needs of it."""
+        """What is asked of the cache: every encoder with every kind of arrays that some field needs of it."""
         return [
             Form(fingerprint, encoder.kind, form)
             for fingerprint, (encoder, readers) in self._passes.items()
@@ -79,10 +81,10 @@ class Encoding:
                     problem = outcome if isinstance(outcome, Problem) else _give(items[i], readers, outcome)
                     if problem is not None:
                         problems[i] = problem
-        for name, leg in self._translated.items():
+        for name, field in self._translated.items():
             for i, item in enumerate(items):
-                if i not in problems and item.text and leg.align is not None:
-                    store_terms(item, name, leg, leg.align.translate(item.text))
+                if i not in problems and item.text and field.align is not None:
+                    store_terms(item, name, field, field.align.translate(item.text))
         return problems
 
     def _contents(
@@ -159,7 +161,7 @@ def _known(
 
 
 def _give(item: Item, readers: list[_Reader], arrays: Mapping[str, Arrays]) -> Problem | None:
-    """Each leg takes what it needs; what it says when that is no good."""
+    """Each field takes what it needs; what it says when that is no good."""
     before = arrays_nbytes(item)
     try:
         for reader in readers:
@@ -170,14 +172,14 @@ def _give(item: Item, readers: list[_Reader], arrays: Mapping[str, Arrays]) -> P
     return None
 
 
-def _reader(name: str, leg: Leg) -> _Reader:
-    model = leg.model
+def _reader(name: str, field: Field) -> _Reader:
+    model = field.model
     if model is None:
-        raise InvalidInput(f"leg {name!r} has no encoder")
-    if leg.align is not None:
-        return _aligned_reader(name, leg.align, model)
-    if leg.kind == "dense":
-        vector = leg.vector or name
+        raise InvalidInput(f"field {name!r} has no encoder")
+    if field.align is not None:
+        return _aligned_reader(name, field.align, model)
+    if field.kind == "dense":
+        vector = field.vector or name
 
         def keep(item: Item, arrays: Mapping[str, Arrays]) -> None:
             item.vectors[vector] = unit(arrays[POOLED][POOLED])
@@ -187,7 +189,7 @@ def _reader(name: str, leg: Leg) -> _Reader:
     form = vocabulary.compact_form
     return _Reader(
         {form: vocabulary.compact},
-        lambda item, arrays: store_terms(item, name, leg, vocabulary.from_compact(arrays[form])),
+        lambda item, arrays: store_terms(item, name, field, vocabulary.from_compact(arrays[form])),
     )
 
 
@@ -228,4 +230,4 @@ def _content(item: Item, encoder: Encoder[Any], stored: Trust | None) -> Any:
         return item.text if item.text and not item.text.isspace() else None
     if stored is not None:
         return stored.picture(item.metadata)
-    return item.image if item.image is not None else item.metadata.get(IMAGE_FIELD)
+    return item.image if item.image is not None else item.metadata.get(IMAGE_COLUMN)

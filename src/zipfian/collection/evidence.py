@@ -1,4 +1,4 @@
-"""Where the terms of a leg stand in a document: words of its text, or patches of its picture."""
+"""Where the terms of a field stand in a document: words of its text, or patches of its picture."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from zipfian.collection.alignment import Alignment
+from zipfian.collection.fields import Field
 from zipfian.collection.items import Item, store_terms
-from zipfian.collection.legs import Leg
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.collection.results import Document
 from zipfian.collection.trust import NOTHING, Trust
 from zipfian.errors import ZipfianError
@@ -21,47 +21,50 @@ CHANGED = "the {what} is no longer what was indexed, so places cannot be shown"
 
 
 def places(
-    leg: Leg, document: Document, wanted: Collection[Term], stored: Mapping[Term, float], trust: Trust = NOTHING
+    field: Field, document: Document, wanted: Collection[Term], stored: Mapping[Term, float], trust: Trust = NOTHING
 ) -> tuple[Places, str]:
     """Where each wanted term of a document fired, and a note when that cannot be told.
 
     `stored` are the weights in the index: a picture that has changed since is recognised by them. `trust` says which
     picture files may be opened.
     """
-    if leg.kind == "words":
-        return _words(leg, document.text or "", wanted), ""
-    if leg.kind == "translated" and leg.align is not None:
-        return _translated(leg.align, document.text or "", wanted), ""
-    if leg.model is None or leg.has_vectors or leg.kind == "scalar":  # of the whole item: no places
+    if field.kind == "words":
+        return _words(field, document.text or "", wanted), ""
+    if field.kind == "translated" and field.align is not None:
+        return _translated(field.align, document.text or "", wanted), ""
+    if field.model is None or field.has_vectors or field.kind == "scalar":  # of the whole item: no places
         return {}, ""
     try:
-        content = document.text if leg.source == "text" else trust.picture(document.metadata)
+        content = document.text if field.source == "text" else trust.picture(document.metadata)
         if not content:
-            return {}, "" if leg.source == "text" else "the picture was not given as a file, so patches cannot be shown"
-        encoded = leg.model.load_encoder().encode_documents([content])[0]
+            return (
+                {},
+                "" if field.source == "text" else "the picture was not given as a file, so patches cannot be shown",
+            )
+        encoded = field.model.load_encoder().encode_documents([content])[0]
     except (ZipfianError, OSError) as error:
         return {}, f"places cannot be shown: {error}"
-    vocabulary = leg.model.load_reader()
+    vocabulary = field.model.load_reader()
     again = Item("", None, {}, {}, {}, 0)
-    store_terms(again, "again", leg, vocabulary.terms(encoded))
+    store_terms(again, "again", field, vocabulary.terms(encoded))
     now = dict(zip(*(a.tolist() for a in again.terms["again"]), strict=True))
-    if any(abs(now.get(term, 0) / leg.scale - weight) > 1.5 / leg.scale for term, weight in stored.items()):
-        return {}, CHANGED.format(what="picture" if leg.source == "image" else "text")
+    if any(abs(now.get(term, 0) / field.scale - weight) > 1.5 / field.scale for term, weight in stored.items()):
+        return {}, CHANGED.format(what="picture" if field.source == "image" else "text")
     fired = vocabulary.evidence(encoded, [int(t) for t in wanted])
     return {term: shown(encoded, rows, document.text) for term, rows in fired.items()}, ""
 
 
-def query_words(leg: Leg, question: Question, wanted: Collection[Term]) -> Mapping[Term, list[str]]:
+def query_words(field: Field, question: Query, wanted: Collection[Term]) -> Mapping[Term, list[str]]:
     """Which words of the query brought in each latent term, strongest first."""
-    if leg.kind == "translated" and leg.align is not None and question.text is not None:
-        behind = leg.align.words_behind(question.text, [int(t) for t in wanted])
+    if field.kind == "translated" and field.align is not None and question.text is not None:
+        behind = field.align.words_behind(question.text, [int(t) for t in wanted])
         return {term: list(words) for term, words in behind.items()}
-    if leg.kind != "latent" or leg.model is None or question.text is None:
+    if field.kind != "latent" or field.model is None or question.text is None:
         return {}
-    if question.mode_of(leg) == "table":
+    if question.mode_of(field) == "table":
         return {}
-    encoded = question.encoded(leg)
-    fired = leg.model.load_vocabulary().evidence(encoded, [int(t) for t in wanted])
+    encoded = question.encoded(field)
+    fired = field.model.load_vocabulary().evidence(encoded, [int(t) for t in wanted])
     out: dict[Term, list[str]] = {}
     for term, rows in fired.items():
         words = (_word(question.text, *encoded.places[token].tolist()) for token, _ in rows)
@@ -74,9 +77,9 @@ def tokens(found: Places) -> list[Token]:
     return [Token(str(term), place["start"], place["end"]) for term, rows in found.items() for place in rows]
 
 
-def _words(leg: Leg, text: str, wanted: Collection[Term]) -> Places:
+def _words(field: Field, text: str, wanted: Collection[Term]) -> Places:
     found: Places = {}
-    for token in leg.vocabulary.spans(text, frozenset(map(str, wanted))):
+    for token in field.vocabulary.spans(text, frozenset(map(str, wanted))):
         place = {"start": token.start, "end": token.end, "text": text[token.start : token.end]}
         found.setdefault(token.term, []).append(place)
     return found

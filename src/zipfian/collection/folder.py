@@ -10,21 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.asking import Answers
-from zipfian.collection.facade import Collection
+from zipfian.collection.collection import Collection
+from zipfian.collection.fields import Field, make_fields
 from zipfian.collection.items import Item, check_id
-from zipfian.collection.legquery import leg_query
-from zipfian.collection.legs import Leg, make_legs
 from zipfian.collection.opening import check_bytes, directory_of
 from zipfian.collection.plan import make_plan
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
+from zipfian.collection.query_cache import QueryCache
 from zipfian.collection.results import Document
+from zipfian.collection.retrievers import field_query
 from zipfian.collection.search import FolderAnswers, explain_id
+from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
-from zipfian.collection.shortlists import Shortlists
 from zipfian.collection.store import Existing, Skipped, Store
 from zipfian.collection.transforms import finder, keep, problems
 from zipfian.collection.trust import Trust
-from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, ReadOnly
 from zipfian.index.check import CheckReport, check
@@ -56,23 +56,23 @@ class FolderCollection(Collection):
         self._cache_bytes = cache_bytes
         self._lock = threading.RLock()
         self._closed = False
-        # kept beside the view, not in it: what refers to itself would keep a snapshot's files from being removed
-        self._current: tuple[View, Shortlists[Any]] = (self._look(generation), Shortlists())
-        settings = self._settings(self._view.snapshot)
+        # kept beside the searcher, not in it: what refers to itself would keep a snapshot's files from being removed
+        self._current: tuple[Searcher, QueryCache[Any]] = (self._look(generation), QueryCache())
+        settings = self._settings(self._searcher.snapshot)
         self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
 
     @classmethod
     def make_new(
-        cls, path: Any, legs: Sequence[str] | Mapping[str, Leg] | None, memory_bytes: int, cache_bytes: int,
+        cls, path: Any, fields: Sequence[str] | Mapping[str, Field] | None, memory_bytes: int, cache_bytes: int,
         encodings: EncodingCache | None, trust: Trust,
     ) -> FolderCollection:  # fmt: skip
         """A new one, open for writing."""
-        chosen = Settings(make_legs(legs))
+        chosen = Settings(make_fields(fields))
         check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
         directory = directory_of(path)
         writer = Writer(directory, create=True, settings=chosen.to_json())
         try:
-            keep(directory, chosen.legs)
+            keep(directory, chosen.fields)
         except BaseException:
             writer.close()
             raise
@@ -98,9 +98,9 @@ class FolderCollection(Collection):
                 writer.close()
             raise
 
-    def _look(self, generation: int | None = None) -> View:
+    def _look(self, generation: int | None = None) -> Searcher:
         snapshot = Snapshot.open(self._directory, generation)
-        return View(snapshot, self._settings(snapshot).with_scoring(self._scoring), self._cache_bytes)
+        return Searcher(snapshot, self._settings(snapshot).with_scoring(self._scoring), self._cache_bytes)
 
     def _settings(self, snapshot: Snapshot) -> Settings:
         known = Settings.from_json(snapshot.settings, str(self._directory), self._trust)
@@ -130,8 +130,8 @@ class FolderCollection(Collection):
         with self._lock:
             store = self._writing()
             generation = store.commit(user)
-            if generation != self._view.generation:
-                self._current = (self._look(), Shortlists())
+            if generation != self._searcher.generation:
+                self._current = (self._look(), QueryCache())
             return generation
 
     def rollback(self) -> None:
@@ -142,98 +142,103 @@ class FolderCollection(Collection):
         with self._lock:
             self._writing().merge(max_segments)
 
-    def _add_leg(
-        self, name: str, leg: Leg, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
+    def _add_field(
+        self, name: str, field: Field, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
     ) -> None:
         with self._lock:
-            self._writing().add_leg(name, leg, terms, progress)
+            self._writing().add_field(name, field, terms, progress)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def _answers(self) -> Answers:
-        self.view()
+        self.searcher()
         return FolderAnswers(*self._current)
 
     def _score(
-        self, leg: str, question: Question, ids: Sequence[str], where: Mapping[str, Any] | None, scoring: Scoring | None
+        self,
+        field: str,
+        question: Query,
+        ids: Sequence[str],
+        where: Mapping[str, Any] | None,
+        scoring: Scoring | None,
     ) -> npt.NDArray[np.float64]:
-        view = self.view()
-        prepared = leg_query(view, leg, question, scoring)
-        docs = view.numbers(ids)
+        searcher = self.searcher()
+        prepared = field_query(searcher, field, question, scoring)
+        docs = searcher.numbers(ids)
         scores = prepared.score(docs)
-        mask = view.mask(where)
+        mask = searcher.mask(where)
         if mask is not None:
             scores[~mask[docs]] = np.nan
         return scores
 
-    def _explain(self, question: Question, doc_id: str, how: Mapping[str, Any]) -> Explanation:
-        view = self.view()
-        return explain_id(view, question, make_plan(view.settings, question, **how), doc_id)
+    def _explain(self, question: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
+        searcher = self.searcher()
+        return explain_id(searcher, question, make_plan(searcher.settings, question, **how), doc_id)
 
     def get(self, id: str) -> Document | None:
-        view = self.view()
-        number = int(view.find([check_id(id)])[0])
-        return None if number < 0 else view.document(number)
+        searcher = self.searcher()
+        number = int(searcher.find([check_id(id)])[0])
+        return None if number < 0 else searcher.document(number)
 
     def picture(self, id: str) -> bytes | None:
         found = self.get(id)
         return None if found is None else self._trust.picture(found.metadata)
 
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
-        view = self.view()
-        return view.vector(view.number(id), name)
+        searcher = self.searcher()
+        return searcher.vector(searcher.number(id), name)
 
     def ids(self) -> Iterator[str]:
-        return self.view().ids()
+        return self.searcher().ids()
 
     def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
-        view = self.view()
-        return view.documents(view.mask(where))
+        searcher = self.searcher()
+        return searcher.documents(searcher.mask(where))
 
     def count(self, where: Mapping[str, Any] | None = None) -> int:
-        view = self.view()
-        return view.count(view.mask(where))
+        searcher = self.searcher()
+        return searcher.count(searcher.mask(where))
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and bool(self.view().find([id])[0] >= 0)
+        return isinstance(id, str) and bool(self.searcher().find([id])[0] >= 0)
 
     @property
     def generation(self) -> int:
-        return self.view().generation
+        return self.searcher().generation
 
     @property
     def user(self) -> Mapping[str, Any]:
-        return self.view().snapshot.user
+        return self.searcher().snapshot.user
 
     @property
-    def fields(self) -> Mapping[str, str]:
-        return dict(self.view().settings.fields)
+    def columns(self) -> Mapping[str, str]:
+        return dict(self.searcher().settings.columns)
 
     @property
-    def legs(self) -> Mapping[str, Leg]:
-        return dict(self.view().settings.legs)
+    def fields(self) -> Mapping[str, Field]:
+        return dict(self.searcher().settings.fields)
 
-    def view(self) -> View:
+    def searcher(self) -> Searcher:
         if self._closed:
             raise InvalidInput("this collection is closed; open it again")
-        return self._view
+        return self._searcher
 
     def refresh(self) -> int:
         with self._lock:
-            self.view()
+            self.searcher()
             newest = self._look()
-            if newest.generation != self._view.generation:
-                self._current = (newest, Shortlists())
-            return self._view.generation
+            if newest.generation != self._searcher.generation:
+                self._current = (newest, QueryCache())
+            return self._searcher.generation
 
     def stats(self) -> dict[str, Any]:
         from zipfian.collection.stats import collect
 
-        return collect(self.view())
+        return collect(self.searcher())
 
     def check(self) -> CheckReport:
         report = check(self._directory)
-        report.problems += problems(self._directory, self.legs)
+        report.problems += problems(self._directory, self.fields)
         return report
 
     def close(self) -> None:
@@ -247,11 +252,11 @@ class FolderCollection(Collection):
         return str(self._directory)
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else f"generation {self._view.generation}, {len(self._view)} documents"
+        state = "closed" if self._closed else f"generation {self._searcher.generation}, {len(self._searcher)} documents"
         return f"<Collection {str(self._directory)!r}: {state}>"
 
     def _writing(self) -> Store:
-        self.view()
+        self.searcher()
         if self._store is None:
             raise ReadOnly("this collection is open for reading: Collection.open(path, mode='w')")
         if self._store.writer.closed:
@@ -259,5 +264,5 @@ class FolderCollection(Collection):
         return self._store
 
     @property
-    def _view(self) -> View:
+    def _searcher(self) -> Searcher:
         return self._current[0]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 INGEST = "zipfian.ingest"
@@ -56,10 +57,10 @@ class Synced:
     empty: int = 0
     """Without any text, so left out."""
     uncaptioned: int = 0
-    """Pictures without a caption where no leg looks at pictures, so left out."""
+    """Pictures without a caption where no field looks at pictures, so left out."""
     commits: int = 0
     """Times that changes were made durable."""
-    bad: list[BadItem] = field(default_factory=list)
+    bad: list[BadItem] = dataclasses.field(default_factory=list)
     """What could not be read and was skipped."""
 
     def __str__(self) -> str:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.collection.legs import Leg
+from zipfian.collection.fields import Field
 from zipfian.collection.settings import Settings
-from zipfian.collection.trust import IMAGE_FIELD
+from zipfian.collection.trust import IMAGE_COLUMN
 from zipfian.encode.images import ImageSource
 from zipfian.encode.picture_files import Stamp
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.lengths import posting_lengths
-from zipfian.index.metadata import FieldType, check_metadata, encode_metadata
+from zipfian.index.metadata import ColumnType, check_metadata, encode_metadata
 from zipfian.types import Terms
 from zipfian.vocabulary import prune_terms
 from zipfian.vocabulary.quantise import check_weights, fixed_steps
@@ -26,11 +27,12 @@ from zipfian.vocabulary.quantise import check_weights, fixed_steps
 KEYS = ("id", "text", "image", "terms", "vector", "metadata")
 
 _OBJECT_BYTES = 400
-_FIELD_BYTES = 150
+_COLUMN_BYTES = 150
 _ARRAYS_BYTES = 400
 _TOKEN_SHARE = 6
 _COUNTED_BYTES = 160
-"""What a waiting document costs beside its data, measured: the object and its id, a metadata field, the arrays of a leg
+"""What a waiting document costs beside its data, measured: the object and its id, a metadata column, the arrays of a
+field
 or a vector; the bytes per character of its text until its words are counted; and a counted word of a long text."""
 
 
@@ -41,7 +43,7 @@ class Item:
     id: str
     text: str | None
     terms: dict[str, tuple[npt.NDArray[np.int32], npt.NDArray[Any]]]
-    """Ids and stored weights (steps, counts or float32) of each terms leg that has any."""
+    """Ids and stored weights (steps, counts or float32) of each terms field that has any."""
     vectors: dict[str, npt.NDArray[np.float32]]
     metadata: dict[str, Any]
     nbytes: int
@@ -49,8 +51,8 @@ class Item:
     zeroed: int = 0
     image: ImageSource | None = None
     """The picture until it is encoded; it is not stored, only where it was found."""
-    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Words of a long text by leg: counting them was the check, and is not done twice."""
+    counts: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
+    """Words of a long text by field: counting them was the check, and is not done twice."""
 
 
 def check_id(value: Any) -> str:
@@ -75,11 +77,11 @@ def given_id(raw: Any) -> str | None:
 
 
 def check_item(
-    raw: Any, settings: Settings, fields: Mapping[str, FieldType], dims: Mapping[str, int]
-) -> tuple[Item, Mapping[str, FieldType]]:
+    raw: Any, settings: Settings, columns: Mapping[str, ColumnType], dims: Mapping[str, int]
+) -> tuple[Item, Mapping[str, ColumnType]]:
     """A document, and the metadata types with it; every complaint names the document.
 
-    `fields` and `dims` (components of each vector) are what is known so far; they are not changed here, since the
+    `columns` and `dims` (components of each vector) are what is known so far; they are not changed here, since the
     document may yet be refused for another reason.
     """
     if not isinstance(raw, Mapping):
@@ -97,25 +99,25 @@ def check_item(
         counts = _count_long(text, settings)
         image = _check_image(raw.get("image"), settings)
         given = _with_image(_mapping(raw.get("metadata"), "metadata"), image, settings)
-        metadata, fields = check_metadata(given, fields)
+        metadata, columns = check_metadata(given, columns)
         size = len(encode_metadata(metadata))
         vectors = _check_vectors(raw.get("vector"), dims)
-        for name, made in settings.legs.items():
+        for name, made in settings.fields.items():
             if made.has_vectors and made.model is not None and (made.vector or name) in vectors:
-                raise InvalidInput(f"vector {made.vector or name!r} is made by the leg {name!r}; do not give one")
+                raise InvalidInput(f"vector {made.vector or name!r} is made by the field {name!r}; do not give one")
         item = Item(doc_id, text, {}, vectors, metadata, 0, image=image, counts=counts)
-        for leg, terms in _mapping(raw.get("terms"), "terms").items():
-            add_terms(item, leg, terms, settings)
+        for field, terms in _mapping(raw.get("terms"), "terms").items():
+            add_terms(item, field, terms, settings)
     except (InvalidInput, LimitExceeded) as e:
         raise type(e)(f"document {doc_id!r}: {e}") from None
     item.nbytes = waiting_nbytes(item, size)
-    return item, fields
+    return item, columns
 
 
 def waiting_nbytes(item: Item, metadata_bytes: int | None = None) -> int:
     """Bytes of a document while it waits."""
     size = len(encode_metadata(item.metadata)) if metadata_bytes is None else metadata_bytes
-    own = _OBJECT_BYTES + len(item.id) + size + _FIELD_BYTES * len(item.metadata) + _TOKEN_SHARE * len(item.text or "")
+    own = _OBJECT_BYTES + len(item.id) + size + _COLUMN_BYTES * len(item.metadata) + _TOKEN_SHARE * len(item.text or "")
     return own + arrays_nbytes(item) + _COUNTED_BYTES * sum(map(len, item.counts.values()))
 
 
@@ -125,12 +127,12 @@ def arrays_nbytes(item: Item) -> int:
     return terms + sum(v.nbytes + _ARRAYS_BYTES for v in item.vectors.values())
 
 
-def terms_item(doc_id: str, leg: str, terms: Any, settings: Settings) -> Item:
-    """A document of which only the terms of one leg matter; None: it has none."""
+def terms_item(doc_id: str, field: str, terms: Any, settings: Settings) -> Item:
+    """A document of which only the terms of one field matter; None: it has none."""
     item = Item(doc_id, None, {}, {}, {}, 0)
     if terms is not None:
         try:
-            add_terms(item, leg, terms, settings)
+            add_terms(item, field, terms, settings)
         except (InvalidInput, LimitExceeded) as e:
             raise type(e)(f"document {doc_id!r}: {e}") from None
     return item
@@ -179,32 +181,34 @@ def check_terms(value: Any, n_terms: int) -> Terms:
     return Terms(ids.astype(np.int32), stored)
 
 
-def add_terms(item: Item, leg_name: Any, value: Any, settings: Settings) -> None:
-    """Give a checked document its terms in one leg, in their stored form."""
-    leg = settings.leg(leg_name)
-    if leg.kind != "terms":
-        raise InvalidInput(f"leg {leg_name!r} takes its terms from the {leg.source or 'vectors'}; do not give any")
-    store_terms(item, leg_name, leg, value)
+def add_terms(item: Item, field_name: Any, value: Any, settings: Settings) -> None:
+    """Give a checked document its terms in one field, in their stored form."""
+    field = settings.field(field_name)
+    if field.kind != "terms":
+        raise InvalidInput(
+            f"field {field_name!r} takes its terms from the {field.source or 'vectors'}; do not give any"
+        )
+    store_terms(item, field_name, field, value)
 
 
-def store_terms(item: Item, leg_name: str, leg: Leg, value: Any) -> None:
-    """Terms of any origin in the form in which the leg stores them."""
+def store_terms(item: Item, field_name: str, field: Field, value: Any) -> None:
+    """Terms of any origin in the form in which the field stores them."""
     try:
-        terms = prune_terms(check_terms(value, leg.n_terms), leg.pruning)
+        terms = prune_terms(check_terms(value, field.n_terms), field.pruning)
         stored: npt.NDArray[Any] = terms.weights
-        if leg.tf == "fixed":
-            fixed = fixed_steps(terms.weights, leg.scale)
+        if field.tf == "fixed":
+            fixed = fixed_steps(terms.weights, field.scale)
             item.clipped += fixed.clipped
             item.zeroed += fixed.zeroed
             stored = fixed.steps
-        elif leg.tf == "count":
+        elif field.tf == "count":
             if np.any(terms.weights != np.rint(terms.weights)) or (len(terms) and terms.weights.max() >= 2**24):
-                raise InvalidInput(f"this leg stores counts: weights must be whole numbers below {2**24}")
+                raise InvalidInput(f"this field stores counts: weights must be whole numbers below {2**24}")
             stored = terms.weights.astype(np.uint32)
     except (InvalidInput, LimitExceeded) as e:
-        raise type(e)(f"leg {leg_name!r}: {e}") from None
+        raise type(e)(f"field {field_name!r}: {e}") from None
     keep = stored > 0
-    item.terms[leg_name] = (terms.ids[keep], stored[keep])
+    item.terms[field_name] = (terms.ids[keep], stored[keep])
 
 
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:
@@ -234,24 +238,24 @@ def _count_long(text: str | None, settings: Settings) -> dict[str, Mapping[str, 
     if text is None or len(text) <= limits.MAX_DOCUMENT_TERMS // 2:
         return {}
     counts: dict[str, Mapping[str, int]] = {}
-    for name, leg in settings.legs.items():
-        if leg.kind == "words":
-            counts[name] = leg.vocabulary.counts(text)
+    for name, field in settings.fields.items():
+        if field.kind == "words":
+            counts[name] = field.vocabulary.counts(text)
             most = max(counts[name].values(), default=1)
-            posting_lengths(np.array([most], np.uint32), leg.tf, leg.scale, str(leg.scoring.phi))
+            posting_lengths(np.array([most], np.uint32), field.tf, field.scale, str(field.scoring.phi))
     return counts
 
 
 def _check_image(image: Any, settings: Settings) -> ImageSource | None:
-    """A picture that some leg will look at: a path, the bytes of a file, or pixels."""
+    """A picture that some field will look at: a path, the bytes of a file, or pixels."""
     if image is None:
         return None
     if not isinstance(image, str | os.PathLike | bytes | np.ndarray):
         raise InvalidInput(f"image must be a path, bytes or an array of pixels, not {type(image).__name__}")
     if not looks_at_pictures(settings):
         raise InvalidInput(
-            "no leg of this collection looks at pictures: create it with legs=['visual', ...], or add one with "
-            "add_leg('visual', Leg.visual())"
+            "no field of this collection looks at pictures: create it with fields=['visual', ...], or add one with "
+            "add_field('visual', Field.visual())"
         )
     return image
 
@@ -260,19 +264,19 @@ def _with_image(metadata: Mapping[str, Any], image: ImageSource | None, settings
     """Metadata that say where the picture is, when it is a file, and what it held: by that it is known again."""
     if isinstance(image, bytes | np.ndarray):
         return metadata
-    named = metadata.get(IMAGE_FIELD)
+    named = metadata.get(IMAGE_COLUMN)
     if image is not None and named not in (None, os.fspath(image)):
-        raise InvalidInput(f"the metadata field {IMAGE_FIELD!r} keeps the path of the picture; name yours otherwise")
+        raise InvalidInput(f"the metadata column {IMAGE_COLUMN!r} keeps the path of the picture; name yours otherwise")
     path = named if image is None else os.fspath(image)
     if not isinstance(path, str) or not looks_at_pictures(settings):
         return metadata
     stamp = Stamp.take(path)
-    return {**metadata, IMAGE_FIELD: path, **({} if stamp is None else stamp.metadata())}
+    return {**metadata, IMAGE_COLUMN: path, **({} if stamp is None else stamp.metadata())}
 
 
 def looks_at_pictures(settings: Settings) -> bool:
-    """Whether some leg reads the pictures of documents."""
-    return any(leg.source == "image" for leg in settings.legs.values())
+    """Whether some field reads the pictures of documents."""
+    return any(field.source == "image" for field in settings.fields.values())
 
 
 def _check_vectors(value: Any, dims: Mapping[str, int]) -> dict[str, npt.NDArray[np.float32]]:
@@ -308,7 +312,5 @@ def _check_vectors(value: Any, dims: Mapping[str, int]) -> dict[str, npt.NDArray
 
 
 def _check_vector_name(name: Any) -> None:
-    if not isinstance(name, str) or not 1 <= len(name) <= limits.MAX_FIELD_NAME_CHARS or not name.isprintable():
-        raise InvalidInput(
-            f"a vector's name has 1 to {limits.MAX_FIELD_NAME_CHARS} printable characters; got {name!r:.200}"
-        )
+    if not isinstance(name, str) or not 1 <= len(name) <= limits.MAX_NAME_CHARS or not name.isprintable():
+        raise InvalidInput(f"a vector's name has 1 to {limits.MAX_NAME_CHARS} printable characters; got {name!r:.200}")

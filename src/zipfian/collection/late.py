@@ -1,6 +1,6 @@
 """Late interaction in a search: candidates encoded again, token by token, and compared with the query's tokens.
 
-Nothing is stored for it. Texts and pictures of the first K candidates go through the encoder of a leg once more; the
+Nothing is stored for it. Texts and pictures of the first K candidates go through the encoder of a field once more; the
 last ones are kept in memory by what they hold, so that related queries meet most of their candidates there.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from zipfian.collection.evidence import shown
 from zipfian.collection.outcome import FirstStage
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.collection.results import Document
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import content_hash
@@ -81,23 +81,23 @@ class _Found:
 
 
 class LateQuery:
-    """A question ready to be compared with candidates, token by token, through the encoder of one leg."""
+    """A question ready to be compared with candidates, token by token, through the encoder of one field."""
 
-    def __init__(self, view: Any, name: str, question: Question) -> None:
-        leg = view.settings.leg(name)
-        if leg.model is None or leg.align is not None:
-            raise InvalidInput(f"leg {name!r} has no encoder whose tokens query and documents share")
+    def __init__(self, searcher: Any, name: str, question: Query) -> None:
+        field = searcher.settings.field(name)
+        if field.model is None or field.align is not None:
+            raise InvalidInput(f"field {name!r} has no encoder whose tokens query and documents share")
         self.name = name
-        self._view = view
+        self._searcher = searcher
         self._question = question
-        self._spec = leg.model.encoder
-        self._query = question.encoded(leg)
+        self._spec = field.model.encoder
+        self._query = question.encoded(field)
         if not len(self._query.vectors):
             raise InvalidInput("the query has no tokens to compare: it is made of nothing the encoder knows")
 
     def rerank(self, first: FirstStage, depth: int) -> Reranked:
         """The first `depth` candidates by MaxSim; those without a stored text or picture stay below them."""
-        documents = [self._view.document(doc) for doc in first.docs[:depth].tolist()]
+        documents = [self._searcher.document(doc) for doc in first.docs[:depth].tolist()]
         found = self._tokens(documents)
         without = sum(one is None for one in found.encoded)
         if documents and without == len(documents):
@@ -119,7 +119,7 @@ class LateQuery:
         refined = doc in reranked.docs[: reranked.refined]
         if not refined or matched is None:
             return tree
-        document = self._view.document(doc)
+        document = self._searcher.document(doc)
         (encoded,) = self._tokens([document]).encoded
         parts = []
         for i, (part, token) in enumerate(zip(tree.parts, matched, strict=True)):
@@ -174,7 +174,7 @@ class LateQuery:
         """What the encoder reads of a stored document; None: it is not there."""
         if encoder.kind == "text":
             return document.text if document.text and not document.text.isspace() else None
-        return self._view.settings.trust.picture(document.metadata)
+        return self._searcher.settings.trust.picture(document.metadata)
 
 
 def _absent(document: Document, encoder: Encoder[Any]) -> str:

@@ -1,12 +1,13 @@
-"""What a leg's manifest entry says about its encoder and vocabulary, and how both are found again."""
+"""What a field's manifest entry says about its encoder and vocabulary, and how both are found again."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import threading
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from zipfian.vocabulary.scalar import ScalarVocabulary
     from zipfian.vocabulary.splade import SpladeVocabulary
 
-QueryMode = Literal["encoder", "table"]
+QueryEncoder = Literal["encoder", "table"]
 FindScalar = Callable[[str], "ScalarVocabulary"]
 """From a fingerprint to the transform."""
 
@@ -52,8 +53,8 @@ class Model:
     """Its settings as JSON, so that models compare and hash."""
     fingerprint: str | None = None
     """Of the vocabulary."""
-    find: FindScalar | None = field(default=None, compare=False, repr=False)
-    """Where the collection keeps the fitted transform of a scalar leg."""
+    find: FindScalar | None = dataclasses.field(default=None, compare=False, repr=False)
+    """Where the collection keeps the fitted transform of a scalar field."""
 
     def load_encoder(self) -> Encoder[Any]:
         """The encoder; made when nobody in this process has made it yet."""
@@ -62,9 +63,11 @@ class Model:
     def load_vocabulary(self) -> SaeVocabulary:
         """The vocabulary; an equal one that this process knows already is shared."""
         if self.vocabulary is None or self.fingerprint is None:
-            raise InvalidInput("this leg has no vocabulary: it compares pooled vectors")
+            raise InvalidInput("this field has no vocabulary: it compares pooled vectors")
         if self.kind == "scalar":
-            raise InvalidInput("the terms of this leg are components of a vector: they have no labels and no examples")
+            raise InvalidInput(
+                "the terms of this field are components of a vector: they have no labels and no examples"
+            )
         with _LOCK:
             known = _VOCABULARIES.get(self.fingerprint)
         if known is not None:
@@ -91,13 +94,13 @@ class Model:
         return None if self.vocabulary is None else json.loads(self.vocabulary)["kind"]
 
     def load_scalar(self) -> ScalarVocabulary:
-        """The fitted transform of a scalar leg, from the files of its collection."""
+        """The fitted transform of a scalar field, from the files of its collection."""
         with _LOCK:
             known = _SCALAR.get(str(self.fingerprint))
         if known is not None:
             return known
         if self.kind != "scalar" or self.find is None:
-            raise InvalidInput("this leg has no scalar vocabulary")
+            raise InvalidInput("this field has no scalar vocabulary")
         made = self.find(str(self.fingerprint))
         if made.fingerprint != self.fingerprint:
             raise FingerprintMismatch(
@@ -156,7 +159,7 @@ class Model:
 def sae_model(
     source: Literal["text", "image"], vocabulary: Any, encoder: Encoder[Any] | None, use: Mapping[str, Any]
 ) -> tuple[Model, SaeVocabulary]:
-    """The model of a latent or visual leg, from what a caller may write."""
+    """The model of a latent or visual field, from what a caller may write."""
     from zipfian.vocabulary.sae import SaeVocabulary
 
     if isinstance(vocabulary, SaeVocabulary):
@@ -172,14 +175,14 @@ def sae_model(
         raise InvalidInput(f"a vocabulary is a name, a folder or a SaeVocabulary, not {vocabulary!r:.80}")
     chosen = encoder if encoder is not None else _encoder_of(loaded, source)
     if chosen.kind != source:
-        raise InvalidInput(f"a leg of {source}s needs an encoder of {source}s, not of {chosen.kind}s")
+        raise InvalidInput(f"a field of {source}s needs an encoder of {source}s, not of {chosen.kind}s")
     loaded.check_encoder(chosen)
     remember(loaded)
     return Model(register(chosen), _canonical(loaded.to_json()), loaded.fingerprint), loaded
 
 
 def splade_model(given: Any, min_weight: float) -> tuple[Model, SpladeVocabulary]:
-    """The model of a splade leg: a name or path of the hub, or a loaded encoder."""
+    """The model of a splade field: a name or path of the hub, or a loaded encoder."""
     from zipfian.vocabulary.splade import SpladeVocabulary
 
     if isinstance(given, str | Path):
@@ -187,7 +190,9 @@ def splade_model(given: Any, min_weight: float) -> tuple[Model, SpladeVocabulary
 
         given = hub.load(given, kind="splade")
     if not hasattr(given, "n_terms"):
-        raise InvalidInput(f"a splade leg needs the name or path of a SPLADE model, or its encoder, not {given!r:.80}")
+        raise InvalidInput(
+            f"a splade field needs the name or path of a SPLADE model, or its encoder, not {given!r:.80}"
+        )
     made = SpladeVocabulary.of(given, min_weight=min_weight)
     with _LOCK:
         _SPLADE[made.fingerprint] = made
@@ -195,16 +200,16 @@ def splade_model(given: Any, min_weight: float) -> tuple[Model, SpladeVocabulary
 
 
 def scalar_model(given: Any, source: str | None, encoder: Encoder[Any] | None) -> tuple[Model, ScalarVocabulary]:
-    """The model of a scalar leg: the folder of a fitted transform and the encoder whose vectors it was fitted on."""
+    """The model of a scalar field: the folder of a fitted transform and the encoder whose vectors it was fitted on."""
     from zipfian.vocabulary.scalar import ScalarVocabulary
 
     if not isinstance(given, str | Path):
-        raise InvalidInput(f"a scalar leg needs the folder in which ScalarVocabulary.save wrote, not {given!r:.80}")
+        raise InvalidInput(f"a scalar field needs the folder in which ScalarVocabulary.save wrote, not {given!r:.80}")
     made = ScalarVocabulary.load(given)
     if encoder is None and source is None:
-        raise InvalidInput("a scalar leg needs source='text' or 'image', or an encoder")
+        raise InvalidInput("a scalar field needs source='text' or 'image', or an encoder")
     if source not in (None, "text", "image") or (encoder is not None and source not in (None, encoder.kind)):
-        raise InvalidInput(f"the source of a scalar leg is what its encoder reads, 'text' or 'image', not {source!r}")
+        raise InvalidInput(f"the source of a scalar field is what its encoder reads, 'text' or 'image', not {source!r}")
     chosen = encoder if encoder is not None else _default_encoder(str(source))
     if chosen.pooled_dim != made.dim:
         raise InvalidInput(
@@ -221,15 +226,15 @@ def scalar_model(given: Any, source: str | None, encoder: Encoder[Any] | None) -
 
 
 def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | None:
-    """The model of a dense leg; None where vectors come with the documents."""
+    """The model of a dense field; None where vectors come with the documents."""
     if encoder is not None:
         if source is not None and encoder.kind != source:
-            raise InvalidInput(f"the encoder is of {encoder.kind}s, the leg of {source}s")
+            raise InvalidInput(f"the encoder is of {encoder.kind}s, the field of {source}s")
         return Model(register(encoder))
     if source is None:
         return None
     if source not in ("text", "image"):
-        raise InvalidInput(f"the source of a dense leg is 'text' or 'image', not {source!r}")
+        raise InvalidInput(f"the source of a dense field is 'text' or 'image', not {source!r}")
     return Model(register(_default_encoder(source)))
 
 

@@ -42,8 +42,8 @@ def to_html(found: Results) -> str:
 def _row(found: Results, hit: Hit) -> str:
     document = f"<b>{_text(hit.id)}</b>{_picture(found, hit)}{_passage(found, hit)}"
     why = "<br>".join(_text(reason) for reason in _reasons(found.explain(hit)))
-    legs = [f"{name} {seen.share:+.3f}" for name, seen in hit.legs.items()] if len(hit.legs) > 1 else []
-    shares = "".join(f'<div style="{_DIM}">{_text(leg)}</div>' for leg in legs)
+    fields = [f"{name} {seen.share:+.3f}" for name, seen in hit.fields.items()] if len(hit.fields) > 1 else []
+    shares = "".join(f'<div style="{_DIM}">{_text(field)}</div>' for field in fields)
     cells = (str(hit.rank), document, f"{hit.score:.4f}{shares}", why)
     return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
 

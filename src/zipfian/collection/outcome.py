@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.results import LegHit
+from zipfian.collection.results import FieldHit
 from zipfian.fuse.candidates import Fused
 from zipfian.rerank.adaptive_k import KChoice
 from zipfian.rerank.result import Reranked
@@ -19,22 +20,22 @@ Ints = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 
 EXACT = "exact match"
-"""Whose share the bonus for an exact match is; no leg can have a name with a space in it."""
+"""Whose share the bonus for an exact match is; no field can have a name with a space in it."""
 
 
 @dataclass(frozen=True, eq=False)
 class FirstStage:
-    """The ranking before anybody reranks: one leg's own, or several fused."""
+    """The ranking before anybody reranks: one field's own, or several fused."""
 
     docs: Ints
     scores: F64
-    legs: tuple[str, ...]
+    fields: tuple[str, ...]
     raw: F64
-    """(documents, legs): exact scores; NaN where a leg has none."""
+    """(documents, fields): exact scores; NaN where a field has none."""
     ranks: Ints
-    """(documents, legs): place in the leg's own list, 0 where it is not in it."""
+    """(documents, fields): place in the field's own list, 0 where it is not in it."""
     fused: Fused | None = None
-    """None where one leg answered alone."""
+    """None where one field answered alone."""
 
     @cached_property
     def rows(self) -> dict[int, int]:
@@ -43,11 +44,11 @@ class FirstStage:
 
     @cached_property
     def columns(self) -> list[tuple[str, list[float], list[int], list[float], list[float | None]]]:
-        """Of each leg, as plain numbers by row: name, exact scores, places, shares of the score, normalised scores."""
+        """Of each field, as plain numbers by row: name, exact scores, places, shares of the score, normalised ones."""
         raw, ranks, fused = self.raw.T.tolist(), self.ranks.T.tolist(), self.fused
         shares = raw if fused is None else fused.shares.T.tolist()
-        scaled = [[None] * len(self.docs)] * len(self.legs) if fused is None else fused.normalised.T.tolist()
-        return list(zip(self.legs, raw, ranks, shares, scaled, strict=True))
+        scaled = [[None] * len(self.docs)] * len(self.fields) if fused is None else fused.normalised.T.tolist()
+        return list(zip(self.fields, raw, ranks, shares, scaled, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,28 +60,28 @@ class Outcome:
     first: FirstStage
     reranked: Reranked | None = None
     givers: tuple[str | None, ...] = ()
-    """For each part of a reranked score whose share it is: a leg's, or `late` where tokens did it."""
+    """For each part of a reranked score whose share it is: a field's, or `late` where tokens did it."""
     choice: KChoice | None = None
     """What adaptive reranking decided."""
-    exact: Mapping[int, float] = field(default_factory=dict)
+    exact: Mapping[int, float] = dataclasses.field(default_factory=dict)
     """Documents whose text is the query itself, and what that added to their scores."""
 
     def __len__(self) -> int:
         return len(self.docs)
 
-    def legs_of(self, doc: int) -> dict[str, LegHit]:
-        """How each leg saw a hit, and what it gave to the final score: the shares add up to it."""
+    def fields_of(self, doc: int) -> dict[str, FieldHit]:
+        """How each field saw a hit, and what it gave to the final score: the shares add up to it."""
         first, row = self.first, self.first.rows[doc]
         refined = self._refined_rows.get(doc)
-        out: dict[str, LegHit] = {}
+        out: dict[str, FieldHit] = {}
         for name, raw, ranks, shares, scaled in first.columns:
-            out[name] = LegHit(ranks[row] or None, raw[row], shares[row] if refined is None else 0.0, scaled[row])
+            out[name] = FieldHit(ranks[row] or None, raw[row], shares[row] if refined is None else 0.0, scaled[row])
         if refined is not None and self.reranked is not None:
             for name, share in self._given(self.reranked.parts[refined].tolist()).items():
-                seen = out.get(name, LegHit(None, share, 0.0))  # whoever only reranked gave its whole score
+                seen = out.get(name, FieldHit(None, share, 0.0))  # whoever only reranked gave its whole score
                 out[name] = replace(seen, share=share)
         if doc in self.exact:
-            out[EXACT] = LegHit(None, self.exact[doc], self.exact[doc])
+            out[EXACT] = FieldHit(None, self.exact[doc], self.exact[doc])
         return out
 
     def _given(self, parts: Sequence[float]) -> dict[str, float]:
@@ -107,7 +108,7 @@ class Outcome:
         out: dict[str, Any] = {}
         fused = self.first.fused
         if fused is not None:
-            out["weights"] = dict(zip(fused.legs, fused.weights.tolist(), strict=True))
+            out["weights"] = dict(zip(fused.fields, fused.weights.tolist(), strict=True))
             out["proved"] = fused.proved
             if "signals" in fused.about:
                 out["signals"] = fused.about["signals"]

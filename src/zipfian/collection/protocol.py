@@ -19,11 +19,11 @@ class ReadSide(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """Legs and fields."""
+        """Fields and fields."""
 
     @property
     def mean_words(self) -> float | None:
-        """Words of a document on average; None where no leg counts them."""
+        """Words of a document on average; None where no field counts them."""
 
     def number(self, doc_id: str) -> int:
         """The number of a document that must be there."""

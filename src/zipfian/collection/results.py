@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, overload
 
 from zipfian.collection import tables
@@ -15,17 +16,17 @@ from zipfian.types import Explanation
 
 
 @dataclass(frozen=True, slots=True)
-class LegHit:
-    """How one leg saw a hit."""
+class FieldHit:
+    """How one field saw a hit."""
 
     rank: int | None
-    """1 for its best document; None where the document is not in the list the leg was asked for."""
+    """1 for its best document; None where the document is not in the list the field was asked for."""
     score: float
-    """The leg's own, exact score."""
+    """The field's own, exact score."""
     share: float
-    """What of the hit's score came from this leg, in the score's own unit; a hit's shares add up to its score."""
+    """What of the hit's score came from this field, in the score's own unit; a hit's shares add up to its score."""
     normalised: float | None = None
-    """The score on the scale that legs were fused on; None where one leg answered alone."""
+    """The score on the scale that fields were fused on; None where one field answered alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Hit:
     >>> hit = notes.search("food for plants")[0]
     >>> hit.rank, hit.id, hit.metadata["lang"]
     (1, 'a', 'en')
-    >>> hit.score == hit.legs["words"].share
+    >>> hit.score == hit.fields["words"].share
     True
     """
 
@@ -75,15 +76,15 @@ class Hit:
     """What it was ranked by."""
     rank: int
     """1 for the best."""
-    legs: Mapping[str, LegHit] = field(hash=False)
-    """How each leg saw it, by the leg's name; `late` stands for what tokens gave, `exact match` for a bonus."""
-    number: int = field(repr=False)
+    fields: Mapping[str, FieldHit] = dataclasses.field(hash=False)
+    """How each field saw it, by the field's name; `late` stands for what tokens gave, `exact match` for a bonus."""
+    number: int = dataclasses.field(repr=False)
     """The document's number in the snapshot that was searched."""
-    first_rank: int = field(repr=False)
+    first_rank: int = dataclasses.field(repr=False)
     """Rank before reranking; the same as `rank` where nobody reranked."""
-    exact_match: bool = field(repr=False)
+    exact_match: bool = dataclasses.field(repr=False)
     """Whether its text is the query itself, and that was rewarded (`exact_match_bonus`)."""
-    _load: Callable[[], Document] = field(repr=False, compare=False)
+    _load: Callable[[], Document] = dataclasses.field(repr=False, compare=False)
 
     @property
     def text(self) -> str | None:
@@ -122,12 +123,12 @@ class Results(Sequence[Hit]):
     generation: int
     """The commit that was searched."""
     settings: Mapping[str, Any]
-    """Leg, scoring, k and filter of this search."""
+    """Field, scoring, k and filter of this search."""
     timings: Mapping[str, float]
     """Seconds: prepare (query to terms; encode, the neural network, is part of it), filter, search, total."""
-    _explain: Callable[[int], Explanation] = field(repr=False)
-    _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = field(repr=False)
-    _picture: Callable[[Mapping[str, Any]], bytes | None] = field(repr=False)
+    _explain: Callable[[int], Explanation] = dataclasses.field(repr=False)
+    _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = dataclasses.field(repr=False)
+    _picture: Callable[[Mapping[str, Any]], bytes | None] = dataclasses.field(repr=False)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -159,7 +160,7 @@ class Results(Sequence[Hit]):
         return self._picture(self._own(hit).metadata)
 
     def to_dict(self, documents: bool = False) -> dict[str, Any]:
-        """The search as plain JSON values: query, hits with what each leg gave, settings and seconds.
+        """The search as plain JSON values: query, hits with what each field gave, settings and seconds.
 
         With `documents`, hits have their stored text and metadata, too. Numbers that are not finite become None.
 
@@ -176,7 +177,8 @@ class Results(Sequence[Hit]):
         return tables.values_of(self, documents)
 
     def to_arrow(self, documents: bool = False) -> Any:
-        """The hits as a `pyarrow.Table` (extra `parquet`), a row each: rank, id, score, and three columns for each leg.
+        """The hits as a `pyarrow.Table` (extra `parquet`), a row each: rank, id, score, and three columns for each
+        field.
 
         With `documents`, there are columns for text and for metadata, which is JSON.
 

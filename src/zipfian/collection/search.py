@@ -1,4 +1,4 @@
-"""From a question to `Results`, on one view of a collection."""
+"""From a question to `Results`, on one searcher of a collection."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from zipfian.collection.asking import Asking
-from zipfian.collection.hybrid import Run
+from zipfian.collection.execute import Run
 from zipfian.collection.outcome import Outcome
-from zipfian.collection.plan import Plan, make_plan
+from zipfian.collection.plan import SearchPlan, make_plan
 from zipfian.collection.protocol import ReadSide
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
+from zipfian.collection.query_cache import QueryCache, key_of
 from zipfian.collection.results import Hit, Results
+from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
-from zipfian.collection.shortlists import Shortlists, key_of
-from zipfian.collection.view import View
 from zipfian.explain.highlight import Snippet
 from zipfian.retrieve.filters import check_depth
 from zipfian.types import Explanation
@@ -24,52 +24,52 @@ from zipfian.types import Explanation
 class FolderAnswers:
     """Searches of one snapshot; what was asked before is taken from its shortlists."""
 
-    def __init__(self, view: View, shortlists: Shortlists[tuple[Run, Outcome]]) -> None:
-        self._view = view
+    def __init__(self, searcher: Searcher, shortlists: QueryCache[tuple[Run, Outcome]]) -> None:
+        self._searcher = searcher
         self._shortlists = shortlists
 
     @property
     def settings(self) -> Settings:
-        """Legs and fields."""
-        return self._view.settings
+        """Fields and columns."""
+        return self._searcher.settings
 
-    def plan(self, asking: Asking) -> Plan:
+    def plan(self, asking: Asking) -> SearchPlan:
         """How a search will be carried out."""
         return make_plan(self.settings, asking.question, k=asking.depth, **asking.how)
 
-    def run(self, asking: Asking, plan: Plan) -> Results:
+    def run(self, asking: Asking, plan: SearchPlan) -> Results:
         """Carry it out."""
-        view, question, where = self._view, asking.question, asking.where
+        searcher, question, where = self._searcher, asking.question, asking.where
         if isinstance(where, Mapping):
             check_depth(where)  # before the filter becomes part of a key
         start, encoded = time.perf_counter(), question.seconds[0]
         times: dict[str, float] = {}
 
         def search() -> tuple[Run, Outcome]:
-            made = Run(view, question, plan)
+            made = Run(searcher, question, plan)
             times["prepare"] = time.perf_counter() - start
-            mask = view.mask(where)
+            mask = searcher.mask(where)
             times["filter"] = time.perf_counter() - start - times["prepare"]
             return made, made.search(asking.depth, mask, asking.bonus)
 
         key = key_of(question, plan, asking.depth, where, asking.bonus)
         (made, outcome), again = self._shortlists.get(key, search)
         report = {"repeated": True} if again else {}
-        return results(view, made, outcome, asking, view.generation, report, start, encoded, times)
+        return results(searcher, made, outcome, asking, searcher.generation, report, start, encoded, times)
 
 
 def results(
-    view: ReadSide, made: Run, outcome: Outcome, asking: Asking, generation: int, report: Mapping[str, Any],
+    searcher: ReadSide, made: Run, outcome: Outcome, asking: Asking, generation: int, report: Mapping[str, Any],
     start: float, encoded: float, times: Mapping[str, float],
 ) -> Results:  # fmt: skip
     """What a search returns, from its outcome: the hits behind the offset."""
     question, offset = asking.question, asking.offset
     docs, scores = outcome.docs[offset:], outcome.scores[offset:]
-    numbers = zip(docs.tolist(), scores.tolist(), view.ids_of(docs), strict=True)
+    numbers = zip(docs.tolist(), scores.tolist(), searcher.ids_of(docs), strict=True)
     hits = tuple(
         Hit(
-            doc_id, score, rank, outcome.legs_of(doc), doc, outcome.first_rank(doc), doc in outcome.exact,
-            view.loader(doc),
+            doc_id, score, rank, outcome.fields_of(doc), doc, outcome.first_rank(doc), doc in outcome.exact,
+            searcher.loader(doc),
         )
         for rank, (doc, score, doc_id) in enumerate(numbers, offset + 1)
     )  # fmt: skip
@@ -91,12 +91,12 @@ def results(
         },
         _explain=lambda doc: made.explain(outcome, doc),
         _highlight=lambda doc, options: _highlight(made, doc, options),
-        _picture=view.settings.trust.picture,
+        _picture=searcher.settings.trust.picture,
     )
 
 
 def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:
-    """From the first leg that knows places in the text: words before latent terms, as legs are ordered."""
+    """From the first field that knows places in the text: words before latent terms, as fields are ordered."""
     best: list[Snippet] = []
     for query in made.queries.values():
         best = query.highlight(doc, options)
@@ -105,9 +105,9 @@ def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:
     return best
 
 
-def explain_id(view: View, question: Question, plan: Plan, doc_id: str) -> Explanation:
+def explain_id(searcher: Searcher, question: Query, plan: SearchPlan, doc_id: str) -> Explanation:
     """A document's score for a question, whether it finds it or not."""
-    return Run(view, question, plan).explain_any(view.number(doc_id))
+    return Run(searcher, question, plan).explain_any(searcher.number(doc_id))
 
 
 __all__ = ["FolderAnswers", "explain_id", "make_plan", "results"]

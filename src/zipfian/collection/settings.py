@@ -1,17 +1,18 @@
-"""What a collection is made of, as stored in its manifest: its legs and the types of its metadata fields."""
+"""What a collection is made of, as stored in its manifest: its fields and the types of its metadata columns."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zipfian import limits
-from zipfian.collection.legs import Leg, check_leg_name, check_together
+from zipfian.collection.fields import Field, check_field_name, check_together
 from zipfian.collection.model import FindScalar
 from zipfian.collection.trust import NOTHING, Trust
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded, shown
-from zipfian.index.metadata import FIELD_TYPES, FieldType
+from zipfian.index.metadata import COLUMN_TYPES, ColumnType
 from zipfian.objects import JsonObject
 from zipfian.retrieve.scoring import Scoring
 
@@ -22,53 +23,55 @@ VERSION = 1
 class Settings:
     """Everything in a manifest that is the collection's own."""
 
-    legs: Mapping[str, Leg]
-    fields: Mapping[str, FieldType] = field(default_factory=dict)
-    trust: Trust = field(default=NOTHING, compare=False)
+    fields: Mapping[str, Field]
+    columns: Mapping[str, ColumnType] = dataclasses.field(default_factory=dict)
+    trust: Trust = dataclasses.field(default=NOTHING, compare=False)
     """What of the world outside the collection may be read; not stored, but said by whoever opens it."""
 
-    def with_fields(self, fields: Mapping[str, FieldType]) -> Settings:
+    def with_columns(self, columns: Mapping[str, ColumnType]) -> Settings:
+        return replace(self, columns=columns)
+
+    def with_field(self, name: str, field: Field) -> Settings:
+        check_field_name(name)
+        if not isinstance(field, Field):
+            raise InvalidInput(
+                f"a field is made with Field.words(...), Field.latent(...) and so on, not {shown(field)}"
+            )
+        if name in self.fields:
+            raise InvalidInput(f"the collection has a field {name!r} already")
+        if len(self.fields) >= limits.MAX_FIELDS:
+            raise LimitExceeded(f"a collection has at most {limits.MAX_FIELDS} fields")
+        fields = {**self.fields, name: field}
+        check_together(fields)
         return replace(self, fields=fields)
 
-    def with_leg(self, name: str, leg: Leg) -> Settings:
-        check_leg_name(name)
-        if not isinstance(leg, Leg):
-            raise InvalidInput(f"a leg is made with Leg.words(...), Leg.latent(...) and so on, not {shown(leg)}")
-        if name in self.legs:
-            raise InvalidInput(f"the collection has a leg {name!r} already")
-        if len(self.legs) >= limits.MAX_LEGS:
-            raise LimitExceeded(f"a collection has at most {limits.MAX_LEGS} legs")
-        legs = {**self.legs, name: leg}
-        check_together(legs)
-        return replace(self, legs=legs)
-
     def finding(self, find: FindScalar) -> Settings:
-        """Scalar legs that find their transforms in the files of the collection."""
-        legs = dict(self.legs)
-        for name, leg in legs.items():
-            if leg.kind == "scalar" and leg.model is not None:
-                legs[name] = replace(leg, model=replace(leg.model, find=find))
-        return replace(self, legs=legs)
+        """Scalar fields that find their transforms in the files of the collection."""
+        fields = dict(self.fields)
+        for name, field in fields.items():
+            if field.kind == "scalar" and field.model is not None:
+                fields[name] = replace(field, model=replace(field.model, find=find))
+        return replace(self, fields=fields)
 
     def with_scoring(self, scoring: Mapping[str, Scoring]) -> Settings:
         """Other formulas for the time a collection is open."""
-        changed = {name: self.leg(name).with_scoring(formula) for name, formula in scoring.items()}
-        return replace(self, legs={name: changed.get(name, leg) for name, leg in self.legs.items()})
+        changed = {name: self.field(name).with_scoring(formula) for name, formula in scoring.items()}
+        return replace(self, fields={name: changed.get(name, field) for name, field in self.fields.items()})
 
     @property
-    def posting_legs(self) -> dict[str, Leg]:
-        """Legs that are inverted indexes."""
-        return {name: leg for name, leg in self.legs.items() if leg.has_postings}
+    def posting_fields(self) -> dict[str, Field]:
+        """Fields that are inverted indexes."""
+        return {name: field for name, field in self.fields.items() if field.has_postings}
 
-    def leg(self, name: str) -> Leg:
-        if not isinstance(name, str) or name not in self.legs:
-            raise InvalidInput(f"there is no leg {shown(name)}; the collection has: {', '.join(self.legs)}")
-        return self.legs[name]
+    def field(self, name: str) -> Field:
+        if not isinstance(name, str) or name not in self.fields:
+            raise InvalidInput(f"there is no field {shown(name)}; the collection has: {', '.join(self.fields)}")
+        return self.fields[name]
 
     def to_json(self) -> dict[str, Any]:
-        # a list, since manifests sort keys: the first leg of its kind is the one that a query means
-        legs = [{"name": name, **leg.to_json()} for name, leg in self.legs.items()]
-        return {"version": VERSION, "legs": legs, "fields": dict(self.fields)}
+        # a list, since manifests sort keys: the first field of its kind is the one that a query means
+        fields = [{"name": name, **field.to_json()} for name, field in self.fields.items()]
+        return {"version": VERSION, "fields": fields, "columns": dict(self.columns)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> Settings:
@@ -76,31 +79,31 @@ class Settings:
         try:
             found = JsonObject(data, "settings")
             found.version(VERSION)
-            legs: dict[str, Leg] = {}
-            for entry in found.items("legs", limits.MAX_LEGS):
-                leg = JsonObject(entry, "a leg")
-                name = leg.value("name")
-                check_leg_name(name)
-                if name in legs:
-                    raise InvalidInput(f"the leg {name!r} is named twice")
-                legs[name] = Leg.from_json(name, leg.left(), trust)
-            if not legs:
-                raise InvalidInput("it has no legs")
-            check_together(legs)
-            fields = _fields(found.mapping("fields", limits.MAX_METADATA_FIELDS))
+            fields: dict[str, Field] = {}
+            for entry in found.items("fields", limits.MAX_FIELDS):
+                field = JsonObject(entry, "a field")
+                name = field.value("name")
+                check_field_name(name)
+                if name in fields:
+                    raise InvalidInput(f"the field {name!r} is named twice")
+                fields[name] = Field.from_json(name, field.left(), trust)
+            if not fields:
+                raise InvalidInput("it has no fields")
+            check_together(fields)
+            columns = _columns(found.mapping("columns", limits.MAX_COLUMNS))
             found.end()
         except (InvalidInput, LimitExceeded) as error:
             raise IndexCorrupt(source, f"its collection settings cannot be read: {error}") from error
         except FormatTooNew as error:
             raise FormatTooNew(f"{source}: {error}") from error
-        return cls(legs, fields, trust)
+        return cls(fields, columns, trust)
 
 
-def _fields(given: Mapping[str, Any]) -> dict[str, FieldType]:
+def _columns(given: Mapping[str, Any]) -> dict[str, ColumnType]:
     found = JsonObject(given, "the types of metadata")
     out: dict[str, Any] = {}
     for name in given:
-        if not 1 <= len(name) <= limits.MAX_FIELD_NAME_CHARS:
-            raise InvalidInput(f"a metadata field named {shown(name)}")
-        out[name] = found.choice(name, FIELD_TYPES)
+        if not 1 <= len(name) <= limits.MAX_NAME_CHARS:
+            raise InvalidInput(f"a metadata column named {shown(name)}")
+        out[name] = found.choice(name, COLUMN_TYPES)
     return out

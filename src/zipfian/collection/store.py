@@ -10,8 +10,8 @@ import numpy as np
 from zipfian.collection.adding import Adding
 from zipfian.collection.batch import make_batch
 from zipfian.collection.encoding import Encoding, Problem
+from zipfian.collection.fields import Field
 from zipfian.collection.items import Item, check_id, check_item, given_id, terms_item
-from zipfian.collection.legs import Leg
 from zipfian.collection.settings import Settings
 from zipfian.collection.transforms import finder, keep
 from zipfian.encode.cache import EncodingCache
@@ -20,7 +20,7 @@ from zipfian.index.commit import Writer
 from zipfian.index.directory import Directory
 from zipfian.index.manifest import Manifest
 from zipfian.index.merge import merge_segments
-from zipfian.index.metadata import FieldType, check_metadata
+from zipfian.index.metadata import ColumnType, check_metadata
 from zipfian.index.segment import (
     SegmentEntry,
     SegmentReader,
@@ -82,7 +82,7 @@ class Store:
         if not isinstance(items, Iterable):
             raise InvalidInput(f"add takes an iterable of documents, not {type(items).__name__}")
         taken = 0
-        chunk = _Chunk(self.settings.fields, self._dims)
+        chunk = _Chunk(self.settings.columns, self._dims)
         try:
             for raw in items:
                 try:
@@ -95,7 +95,7 @@ class Store:
                 if len(chunk.items) >= _LOOKUP or self._nbytes + chunk.nbytes > self.memory_bytes:
                     full, chunk = chunk, _Chunk({}, {})
                     taken += self._keep(full.items, existing, skipped)
-                    chunk = _Chunk(self.settings.fields, self._dims)
+                    chunk = _Chunk(self.settings.columns, self._dims)
                     if progress:
                         progress(taken)
         finally:
@@ -105,7 +105,7 @@ class Store:
         return taken
 
     def put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
-        """Take documents that another collection with the same legs has checked and encoded already."""
+        """Take documents that another collection with the same fields has checked and encoded already."""
         _check_existing(existing)
         taken, chunk, nbytes = 0, list[Item](), 0
         dims = dict(self._dims)
@@ -162,7 +162,7 @@ class Store:
 
     def _encode(self, items: Sequence[Item]) -> dict[int, Problem]:
         if self._encoding is None:
-            self._encoding = Encoding(self.settings.legs, self._encodings)
+            self._encoding = Encoding(self.settings.fields, self._encodings)
         return self._encoding.fill(items) if self._encoding else {}
 
     def _take(self, item: Item, place: tuple[str, int] | None) -> None:
@@ -173,9 +173,9 @@ class Store:
         elif place is not None:
             self._gone.setdefault(place[0], set()).add(place[1])
         # only now is it certain that the document is taken: what it adds to the collection's types counts
-        _, fields = check_metadata(item.metadata, self.settings.fields)
-        if fields is not self.settings.fields:
-            self.settings = self.settings.with_fields(fields)
+        _, columns = check_metadata(item.metadata, self.settings.columns)
+        if columns is not self.settings.columns:
+            self.settings = self.settings.with_columns(columns)
         self._dims.update((name, len(vector)) for name, vector in item.vectors.items())
         item.image = None  # encoded by now
         self._items[item.id] = item
@@ -198,7 +198,7 @@ class Store:
 
     def delete_where(self, where: Mapping[str, Any]) -> int:
         """Remove the documents that a filter allows, those since the last commit included; returns how many."""
-        condition = parse_where(where, self.settings.fields)
+        condition = parse_where(where, self.settings.columns)
         self.flush()  # filters read columns, which waiting documents have only in a segment
         removed = 0
         for seg_id, reader in self._readers.items():
@@ -227,8 +227,8 @@ class Store:
             return
         items = list(self._items.values())
         batch = make_batch(items, self.settings)
-        specs = {name: leg.write_spec for name, leg in self.settings.posting_legs.items()}
-        entry = write_segment(self.directory, self.writer.new_segment_id(), batch, specs, self.settings.fields)
+        specs = {name: field.write_spec for name, field in self.settings.posting_fields.items()}
+        entry = write_segment(self.directory, self.writer.new_segment_id(), batch, specs, self.settings.columns)
         reader = self._open(entry)
         self.writer.add_segment(entry)
         self._readers[entry.id] = reader
@@ -315,13 +315,13 @@ class Store:
                 kept[new.id] = merged
         self._readers = kept
 
-    def add_leg(
-        self, name: str, leg: Leg, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None = None
+    def add_field(
+        self, name: str, field: Field, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None = None
     ) -> None:
-        """Give every segment one more leg, all or none of them; published by the next commit."""
-        settings = self.settings.with_leg(name, leg)
-        if (leg.kind == "terms") != (terms is not None):
-            raise InvalidInput("a terms leg needs terms={id: Terms}; other legs read what is stored and take none")
+        """Give every segment one more field, all or none of them; published by the next commit."""
+        settings = self.settings.with_field(name, field)
+        if (field.kind == "terms") != (terms is not None):
+            raise InvalidInput("a terms field needs terms={id: Terms}; other fields read what is stored and take none")
         if terms is not None and not isinstance(terms, Mapping):
             raise InvalidInput(f"terms must be a mapping id -> Terms, not {type(terms).__name__}")
         given = {check_id(i): terms_item(i, name, t, settings) for i, t in (terms or {}).items()}
@@ -330,9 +330,9 @@ class Store:
         missing = [i for i, place in zip(given, self._locate(list(given)), strict=True) if place is None]
         if missing:
             raise InvalidInput(f"terms for document {missing[0]!r}, which is not in the collection")
-        keep(self.directory, {name: leg})
-        encoding = Encoding({name: leg}, self._encodings, self.settings.trust)
-        adding = Adding(self.directory, name, leg, encoding, given, progress)
+        keep(self.directory, {name: field})
+        encoding = Encoding({name: field}, self._encodings, self.settings.trust)
+        adding = Adding(self.directory, name, field, encoding, given, progress)
         done: dict[str, SegmentReader] = {}
         try:
             for seg_id, reader in self._readers.items():
@@ -375,14 +375,14 @@ def _named(problem: Problem, item: Item) -> Problem:
 class _Chunk:
     """Checked documents whose ids are about to be looked up, and the types they would add if they are all taken."""
 
-    def __init__(self, fields: Mapping[str, FieldType], dims: Mapping[str, int]) -> None:
+    def __init__(self, columns: Mapping[str, ColumnType], dims: Mapping[str, int]) -> None:
         self.items: list[Item] = []
         self.nbytes = 0
-        self._fields = fields
+        self._columns = columns
         self._dims = dict(dims)
 
     def add(self, raw: Any, settings: Settings) -> None:
-        item, self._fields = check_item(raw, settings, self._fields, self._dims)
+        item, self._columns = check_item(raw, settings, self._columns, self._dims)
         self._dims.update((name, len(vector)) for name, vector in item.vectors.items())
         self.items.append(item)
         self.nbytes += item.nbytes

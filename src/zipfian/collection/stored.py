@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from zipfian.collection.fields import Field
 from zipfian.collection.items import Item, waiting_nbytes
-from zipfian.collection.legs import Leg
 from zipfian.collection.opening import directory_of
 from zipfian.collection.settings import Settings
 from zipfian.errors import FingerprintMismatch
@@ -19,23 +19,27 @@ from zipfian.index.snapshot import Snapshot
 
 
 @contextmanager
-def stored_in(path: str | os.PathLike[str], legs: Mapping[str, Leg]) -> Iterator[Iterator[Item]]:
-    """The documents of a folder's last commit, if its legs are among these: a term means nothing outside its leg."""
+def stored_in(path: str | os.PathLike[str], fields: Mapping[str, Field]) -> Iterator[Iterator[Item]]:
+    """The documents of a folder's last commit, if its fields are among these: terms mean nothing elsewhere."""
     with Snapshot.open(directory_of(path)) as snapshot:
-        theirs = Settings.from_json(snapshot.settings, os.fspath(path)).legs
-        for name, leg in theirs.items():
-            if legs.get(name) != leg:
+        theirs = Settings.from_json(snapshot.settings, os.fspath(path)).fields
+        for name, field in theirs.items():
+            if fields.get(name) != field:
                 raise FingerprintMismatch(
-                    f"leg {name!r} of {os.fspath(path)} is not the one of this collection: create it with "
-                    "legs=Collection.open(path).legs"
+                    f"field {name!r} of {os.fspath(path)} is not the one of this collection: create it with "
+                    "fields=Collection.open(path).fields"
                 )
         yield stored_items(snapshot, theirs)
 
 
-def stored_items(snapshot: Snapshot, legs: Mapping[str, Leg]) -> Iterator[Item]:
+def stored_items(snapshot: Snapshot, fields: Mapping[str, Field]) -> Iterator[Item]:
     """Every live document, with its terms in stored form, in document order."""
     for segment in snapshot.segments:
-        wanted = {n: segment.legs[n].to_batch() for n, leg in legs.items() if leg.kind != "words" and n in segment.legs}
+        wanted = {
+            n: segment.fields[n].to_batch()
+            for n, field in fields.items()
+            if field.kind != "words" and n in segment.fields
+        }
         for doc in np.flatnonzero(segment.live).tolist():
             terms = {}
             for name, batch in wanted.items():

@@ -31,7 +31,7 @@ def _hit(hit: Hit, documents: bool) -> dict[str, Any]:
         "rank": hit.rank,
         "id": hit.id,
         "score": hit.score,
-        "legs": hit.legs,
+        "fields": hit.fields,
         "first_rank": hit.first_rank,
         "exact_match": hit.exact_match,
     }
@@ -39,22 +39,22 @@ def _hit(hit: Hit, documents: bool) -> dict[str, Any]:
 
 
 def arrow_table(found: Results, documents: bool) -> Any:
-    """One row for each hit; a leg has the columns `LEG.rank`, `LEG.score` and `LEG.share`, null where it has none."""
+    """One row for each hit; a field has `FIELD.rank`, `FIELD.score` and `FIELD.share`, null where it has none."""
     try:
         import pyarrow as pa
     except ImportError as error:
         raise MissingExtra("a table of results", "parquet") from error
     rows = values_of(found, documents)["hits"]
-    names = list(dict.fromkeys(name for row in rows for name in row["legs"]))
+    names = list(dict.fromkeys(name for row in rows for name in row["fields"]))
     columns: dict[str, Any] = {
         "rank": pa.array([row["rank"] for row in rows], pa.int64()),
         "id": pa.array([row["id"] for row in rows], pa.string()),
         "score": pa.array([row["score"] for row in rows], pa.float64()),
     }
     for name in names:
-        seen = [row["legs"].get(name, {}) for row in rows]
+        seen = [row["fields"].get(name, {}) for row in rows]
         for key, kind in (("rank", pa.int64()), ("score", pa.float64()), ("share", pa.float64())):
-            columns[f"{name}.{key}"] = pa.array([leg.get(key) for leg in seen], kind)
+            columns[f"{name}.{key}"] = pa.array([field.get(key) for field in seen], kind)
     if documents:
         columns["text"] = pa.array([row["text"] for row in rows], pa.string())
         metadata = [json.dumps(row["metadata"], ensure_ascii=False) for row in rows]

@@ -1,7 +1,7 @@
-"""The fitted transforms of scalar legs in the files of a collection: it can be moved, and needs no other folder.
+"""The fitted transforms of scalar fields in the files of a collection: it can be moved, and needs no other folder.
 
 Two files each, `scalar-<hash>.safetensors` and `scalar-<hash>.json`, named by fingerprint and never changed. They are
-written before a commit names the leg, the settings last: without them the arrays are an unfinished copy.
+written before a commit names the field, the settings last: without them the arrays are an unfinished copy.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from zipfian import limits
-from zipfian.collection.legs import Leg
+from zipfian.collection.fields import Field
 from zipfian.collection.model import FindScalar
 from zipfian.errors import FingerprintMismatch, IndexCorrupt, InvalidInput
 from zipfian.index.directory import Directory, write_file
@@ -30,17 +30,17 @@ def names(fingerprint: str) -> tuple[str, str]:
     return f"{stem}.safetensors", f"{stem}.json"
 
 
-def keep(directory: Directory, legs: Mapping[str, Leg]) -> None:
-    """Write the transforms of scalar legs that are not there yet. Only a writer that holds the lock does this."""
-    for leg in legs.values():
-        if leg.kind != "scalar" or leg.model is None:
+def keep(directory: Directory, fields: Mapping[str, Field]) -> None:
+    """Write the transforms of scalar fields that are not there yet. Only a writer that holds the lock does this."""
+    for field in fields.values():
+        if field.kind != "scalar" or field.model is None:
             continue
-        arrays, settings = names(str(leg.model.fingerprint))
+        arrays, settings = names(str(field.model.fingerprint))
         if directory.exists(settings):
             continue
         if directory.exists(arrays):
             directory.delete(arrays)
-        for name, data in zip((arrays, settings), leg.model.load_scalar().to_bytes(), strict=True):
+        for name, data in zip((arrays, settings), field.model.load_scalar().to_bytes(), strict=True):
             write_file(directory, name, data)
         directory.sync()
 
@@ -56,22 +56,22 @@ def finder(directory: Directory) -> FindScalar:
             arrays, settings = directory.read(files[0], MOST_BYTES), directory.read(files[1], HEADERS)
         except FileNotFoundError as error:
             raise IndexCorrupt(
-                str(directory), f"the transform {fingerprint} of a scalar leg is missing ({' and '.join(files)})"
+                str(directory), f"the transform {fingerprint} of a scalar field is missing ({' and '.join(files)})"
             ) from error
         try:
             return ScalarVocabulary.from_bytes(arrays, settings, f"{directory}: {files[1]}")
         except (InvalidInput, FingerprintMismatch) as error:
-            raise IndexCorrupt(str(directory), f"the transform of a scalar leg is damaged: {error}") from error
+            raise IndexCorrupt(str(directory), f"the transform of a scalar field is damaged: {error}") from error
 
     return find
 
 
-def problems(directory: Directory, legs: Mapping[str, Leg]) -> list[tuple[str, str]]:
+def problems(directory: Directory, fields: Mapping[str, Field]) -> list[tuple[str, str]]:
     """Transforms that cannot be used, as a check reports them."""
     out = []
-    for leg in legs.values():
-        if leg.kind == "scalar" and leg.model is not None:
-            wanted = str(leg.model.fingerprint)
+    for field in fields.values():
+        if field.kind == "scalar" and field.model is not None:
+            wanted = str(field.model.fingerprint)
             try:
                 found = finder(directory)(wanted).fingerprint
             except (IndexCorrupt, OSError) as error:

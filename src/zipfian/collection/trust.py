@@ -23,8 +23,8 @@ from zipfian.encode.registry import register
 from zipfian.errors import ImageUnreadable, InvalidInput, NotTrusted, shown
 from zipfian.limits import MAX_PATH_CHARS
 
-IMAGE_FIELD = "image"
-"""Metadata field that keeps where a document's picture is, so that it can be shown and explained later."""
+IMAGE_COLUMN = "image"
+"""Metadata column that keeps where a document's picture is, so that it can be shown and explained later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Trust:
 
         `NotTrusted` where it may not be opened, `ImageUnreadable` where it is not the one that was indexed.
         """
-        path = metadata.get(IMAGE_FIELD)
+        path = metadata.get(IMAGE_COLUMN)
         if path is None:
             return None
         if not isinstance(path, str) or not 1 <= len(path) <= MAX_PATH_CHARS or "\0" in path:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,8 @@ class Manifest:
     forms: tuple[Form, ...]
     parts: tuple[Part, ...] = ()
     complete: bool = False
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """For people: source, legs, documents."""
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """For people: source, fields, documents."""
 
     def write(self, path: Path) -> None:
         """Replace the file in one step."""
@@ -115,7 +116,7 @@ class Manifest:
             Part(row.match("0", _PART), row.whole("1", 0, 2**62), row.match("2", _SHA256), row.whole("3", 0, 2**62))
             for row in found.rows("parts", 4, limits.MAX_MANIFEST_BYTES)
         )
-        complete, about = found.flag("complete"), found.mapping("about", limits.MAX_METADATA_FIELDS)
+        complete, about = found.flag("complete"), found.mapping("about", limits.MAX_COLUMNS)
         found.rest(("format", "sha256"))
         return cls(share, of, forms, parts, complete, about)
 

@@ -17,9 +17,9 @@ from zipfian.encode.regular import look, read_regular, sha256_of
 from zipfian.errors import ImageUnreadable, LimitExceeded
 from zipfian.limits import MAX_IMAGE_BYTES
 
-SIZE_FIELD = "_image_bytes"
-HASH_FIELD = "_image_sha256"
-"""Metadata fields that keep what a picture file held when it was indexed."""
+SIZE_COLUMN = "_image_bytes"
+HASH_COLUMN = "_image_sha256"
+"""Metadata columns that keep what a picture file held when it was indexed."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -34,7 +34,7 @@ class Stamp:
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Stamp | None:
         """As the metadata of a document say; None where they do not."""
-        size, sha256 = metadata.get(SIZE_FIELD), metadata.get(HASH_FIELD)
+        size, sha256 = metadata.get(SIZE_COLUMN), metadata.get(HASH_COLUMN)
         if type(size) is not int or not 1 <= size <= MAX_IMAGE_BYTES:
             return None
         return cls(size, sha256) if isinstance(sha256, str) and _SHA256.fullmatch(sha256) else None
@@ -49,7 +49,7 @@ class Stamp:
 
     def metadata(self) -> dict[str, Any]:
         """The form that `of` reads."""
-        return {SIZE_FIELD: self.size, HASH_FIELD: self.sha256}
+        return {SIZE_COLUMN: self.size, HASH_COLUMN: self.sha256}
 
     def read(self, path: str) -> bytes:
         """The bytes of a file, once they have proved to be these; one of another size is not even opened."""

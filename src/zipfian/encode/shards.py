@@ -104,19 +104,19 @@ class ShardedCache(EncodingCache):
             for form in shard.manifest.forms:
                 if form.kind in encoders and form.encoder not in encoders[form.kind]:
                     raise FingerprintMismatch(
-                        f"{shard.path}: encoded with {form.encoder}, the legs use {', '.join(encoders[form.kind])}: "
-                        "encode it again with the same version of zipfian and the same legs"
+                        f"{shard.path}: encoded with {form.encoder}, the fields use {', '.join(encoders[form.kind])}: "
+                        "encode it again with the same version of zipfian and the same fields"
                     )
             if not {form.key for form in shard.manifest.forms} & {form.key for form in wanted}:
                 raise FingerprintMismatch(
-                    f"{shard.path}: it holds nothing that the legs use; encode with the same legs"
+                    f"{shard.path}: it holds nothing that the fields use; encode with the same fields"
                 )
         for form in wanted:
             if form.key not in held:
                 raise FingerprintMismatch(
-                    f"no shard holds {form.form} of the encoder {form.encoder}, which the legs need; "
+                    f"no shard holds {form.form} of the encoder {form.encoder}, which the fields need; "
                     f"{self.shards[0].path} holds {', '.join(f.form for f in self.shards[0].manifest.forms)}: "
-                    "encode with the same legs and vocabularies"
+                    "encode with the same fields and vocabularies"
                 )
         return self._remarks()
 
@@ -176,7 +176,7 @@ class ShardWriter(EncodingCache):
         if set(old.forms) != set(new.forms):
             raise FingerprintMismatch(
                 f"{self.path} was begun with {_names(old.forms)}, now it would be {_names(new.forms)}: name another "
-                "folder, or use the legs and the version it was begun with"
+                "folder, or use the fields and the version it was begun with"
             )
         self._forms = {form.key: i for i, form in enumerate(old.forms)}
         kept: list[Part] = []

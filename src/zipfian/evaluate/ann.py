@@ -1,4 +1,4 @@
-"""Approximate baselines: a FAISS index over a collection's dense leg, ranked by FAISS' own scores or refined.
+"""Approximate baselines: a FAISS index over a collection's dense field, ranked by FAISS' own scores or refined.
 
 `FaissIndex` refines its shortlist by exact cosine. The published baselines do not, so here the order is FAISS' own
 unless `refine` is asked for.
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.retrieve.faiss_index import FAMILIES, FaissIndex
 
@@ -49,7 +49,7 @@ class Found:
 class OwnSearch(Protocol):
     """A method that searches by itself, over a collection's vectors."""
 
-    def __call__(self, collection: Any, question: Question, k: int) -> Found:
+    def __call__(self, collection: Any, question: Query, k: int) -> Found:
         """The k best documents."""
         ...
 
@@ -60,29 +60,29 @@ class OwnSearch(Protocol):
 
 def once(collection: Any, key: Key, make: Callable[[Any], Any]) -> tuple[Any, float]:
     """Something built from a snapshot, made once for each, and the seconds that took."""
-    view = collection.view()
-    known = _BUILT.setdefault(view, {})
+    searcher = collection.searcher()
+    known = _BUILT.setdefault(searcher, {})
     if key not in known:
         start = time.perf_counter()
-        made = make(view)
+        made = make(searcher)
         known[key] = made, time.perf_counter() - start
     return known[key]
 
 
 @dataclass(frozen=True)
 class AnnSearch:
-    """A method's `run`: one FAISS family over one dense leg."""
+    """A method's `run`: one FAISS family over one dense field."""
 
     family: str
-    leg: str = "dense"
+    field: str = "dense"
     refine: bool = False
 
-    def __call__(self, collection: Any, question: Question, k: int) -> Found:
+    def __call__(self, collection: Any, question: Query, k: int) -> Found:
         """The k best documents."""
-        view = collection.view()
+        searcher = collection.searcher()
         index, _ = self.index(collection)
         start = time.perf_counter()
-        vector = question.pooled(view.settings.leg(self.leg))
+        vector = question.pooled(searcher.settings.field(self.field))
         encoded = time.perf_counter()
         if self.refine:
             found = index.find(vector, k)
@@ -90,7 +90,7 @@ class AnnSearch:
         else:
             docs, scanned = index.propose(index.searcher.prepare(vector), min(k, index.n_vectors), None)
             scores = -np.arange(len(docs), dtype=np.float64)
-        hits = tuple(FoundHit(*pair) for pair in zip(view.ids_of(docs), scores.tolist(), strict=True))
+        hits = tuple(FoundHit(*pair) for pair in zip(searcher.ids_of(docs), scores.tolist(), strict=True))
         timings = {"encode": encoded - start, "total": time.perf_counter() - start}
         return Found(hits, timings, None if scanned is None else (0.0, scanned / max(1, len(collection))))
 
@@ -99,7 +99,7 @@ class AnnSearch:
         if self.family not in FAMILIES:
             raise InvalidInput(f"unknown FAISS index {self.family!r}; one of {', '.join(FAMILIES)}")
         return once(
-            collection, ("faiss", self.leg, self.family), lambda v: FaissIndex.build(v.dense(self.leg), self.family)
+            collection, ("faiss", self.field, self.family), lambda v: FaissIndex.build(v.dense(self.field), self.family)
         )
 
     def nbytes(self, collection: Any) -> int:

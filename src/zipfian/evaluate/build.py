@@ -1,4 +1,4 @@
-"""A collection for a dataset: built once, kept where the caller wants it, extended by the legs that are missing."""
+"""A collection for a dataset: built once, kept where the caller wants it, extended by the fields that are missing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zipfian.collection import Collection, Leg
-from zipfian.collection.legs import default_leg
+from zipfian.collection import Collection, Field
+from zipfian.collection.fields import default_field
 from zipfian.encode.base import Encoder
 from zipfian.errors import IndexNotFound, InvalidInput
 from zipfian.evaluate.datasets.base import Dataset
@@ -19,102 +19,102 @@ from zipfian.evaluate.methods import Kind, Method
 Progress = Callable[[int], None]
 
 
-def legs_of(methods: Iterable[Method], kind: Kind) -> tuple[str, ...]:
-    """The legs that some methods need, each once."""
-    return tuple(dict.fromkeys(leg for method in methods for leg in method.legs_for(kind)))
+def fields_of(methods: Iterable[Method], kind: Kind) -> tuple[str, ...]:
+    """The fields that some methods need, each once."""
+    return tuple(dict.fromkeys(field for method in methods for field in method.fields_for(kind)))
 
 
 def grouped(methods: Sequence[Method], kind: Kind) -> list[tuple[tuple[str, ...], list[Method]]]:
-    """Methods that may share a collection, and its legs.
+    """Methods that may share a collection, and its fields.
 
-    A fusion ranks with every leg there is: what it gives must not depend on which other methods are measured beside
-    it, so it gets a collection of exactly its own legs. Single legs go where they fit.
+    A fusion ranks with every field there is: what it gives must not depend on which other methods are measured beside
+    it, so it gets a collection of exactly its own fields. Single fields go where they fit.
     """
     groups: dict[frozenset[str], list[Method]] = {}
     for method in methods:
         if method.alone:
-            groups.setdefault(frozenset(method.legs_for(kind)), []).append(method)
+            groups.setdefault(frozenset(method.fields_for(kind)), []).append(method)
     rest = []
     for method in methods:
         if not method.alone:
-            fitting = [legs for legs in groups if legs >= set(method.legs_for(kind))]
+            fitting = [fields for fields in groups if fields >= set(method.fields_for(kind))]
             if fitting:
                 groups[max(fitting, key=len)].append(method)
             else:
                 rest.append(method)
-    out = [(legs_of(part, kind), part) for part in groups.values()]
-    return [*out, (legs_of(rest, kind), rest)] if rest else out
+    out = [(fields_of(part, kind), part) for part in groups.values()]
+    return [*out, (fields_of(rest, kind), rest)] if rest else out
 
 
 @contextmanager
 def built(
-    dataset: Dataset, legs: Sequence[str], work: Path | None = None, progress: Progress | None = None,
+    dataset: Dataset, fields: Sequence[str], work: Path | None = None, progress: Progress | None = None,
     encoder: Encoder[Any] | None = None,
 ) -> Iterator[Collection]:  # fmt: skip
-    """The dataset as a searchable collection with these legs; in a temporary folder unless `work` is given.
+    """The dataset as a searchable collection with these fields; in a temporary folder unless `work` is given.
 
-    A collection kept in `work` from an earlier run with the same legs is used again; it must hold the same documents.
-    `encoder` is that of the dense leg; None: the default one.
+    A collection kept in `work` from an earlier run with the same fields is used again; it must hold the same documents.
+    `encoder` is that of the dense field; None: the default one.
     """
     if work is not None:
         work.mkdir(parents=True, exist_ok=True)
         mark = "" if encoder is None else f"+{hashlib.sha256(encoder.fingerprint.encode()).hexdigest()[:12]}"
-        name = f"{_file_name(dataset.name)}+{'+'.join(sorted(legs))}{mark}.zf"
-        with _opened(dataset, legs, work / name, progress, encoder) as collection:
+        name = f"{_file_name(dataset.name)}+{'+'.join(sorted(fields))}{mark}.zf"
+        with _opened(dataset, fields, work / name, progress, encoder) as collection:
             yield collection
         return
     with (
         TemporaryDirectory(prefix="zipfian-eval-") as folder,
-        _opened(dataset, legs, Path(folder) / "collection.zf", progress, encoder) as collection,
+        _opened(dataset, fields, Path(folder) / "collection.zf", progress, encoder) as collection,
     ):
         yield collection
 
 
 @contextmanager
 def _opened(
-    dataset: Dataset, legs: Sequence[str], path: Path, progress: Progress | None, encoder: Encoder[Any] | None
+    dataset: Dataset, fields: Sequence[str], path: Path, progress: Progress | None, encoder: Encoder[Any] | None
 ) -> Iterator[Collection]:
     mark = fingerprint(dataset)
     try:
         collection = Collection.open(path, mode="w", trust=() if encoder is None else [encoder])
     except IndexNotFound:
-        collection = Collection.create(path, make_legs(legs, dataset, encoder))
+        collection = Collection.create(path, make_fields(fields, dataset, encoder))
     with collection:
         if len(collection) and collection.user.get("dataset") != mark:
             raise InvalidInput(
                 f"{path}: holds a collection of other documents than {dataset.name}; give another --work folder"
             )
         if len(collection) != dataset.n_docs:
-            collection.add(_readable(dataset, collection.legs), "skip", progress)
+            collection.add(_readable(dataset, collection.fields), "skip", progress)
             collection.commit({"dataset": mark})
         yield collection
 
 
-def make_legs(names: Sequence[str], dataset: Dataset, encoder: Encoder[Any] | None = None) -> dict[str, Leg]:
-    """The legs that names mean for a dataset, by what its documents are; `encoder` is that of a dense leg.
+def make_fields(names: Sequence[str], dataset: Dataset, encoder: Encoder[Any] | None = None) -> dict[str, Field]:
+    """The fields that names mean for a dataset, by what its documents are; `encoder` is that of a dense field.
 
     `dense` reads pictures in picture sets and texts elsewhere; `aligned` and `translated` are over pictures where there
-    are any, and a translated leg over pictures borrows the postings of a visual one.
+    are any, and a translated field over pictures borrows the postings of a visual one.
     """
     pictures = "image" in next(dataset.documents())
-    out: dict[str, Leg] = {}
+    out: dict[str, Field] = {}
     for name in names:
         if name == "dense" and encoder is not None:
-            out[name] = Leg.dense(encoder=encoder)
+            out[name] = Field.dense(encoder=encoder)
         elif name == "aligned":
-            out[name] = Leg.aligned("image" if pictures else "text")
+            out[name] = Field.aligned("image" if pictures else "text")
         elif name == "translated":
             if pictures:
-                out.setdefault("visual", default_leg("visual"))
-            out[name] = Leg.translated("image" if pictures else "text")
+                out.setdefault("visual", default_field("visual"))
+            out[name] = Field.translated("image" if pictures else "text")
         else:
-            out[name] = default_leg("dense-image" if name == "dense" and dataset.kind == "image" else name)
+            out[name] = default_field("dense-image" if name == "dense" and dataset.kind == "image" else name)
     return out
 
 
-def _readable(dataset: Dataset, legs: Mapping[str, Leg]) -> Iterator[dict[str, Any]]:
-    """The documents; without their pictures where no leg looks at them, which a collection would refuse."""
-    looks = any(leg.source == "image" for leg in legs.values())
+def _readable(dataset: Dataset, fields: Mapping[str, Field]) -> Iterator[dict[str, Any]]:
+    """The documents; without their pictures where no field looks at them, which a collection would refuse."""
+    looks = any(field.source == "image" for field in fields.values())
     for item in dataset.documents():
         yield item if looks else {key: value for key, value in item.items() if key != "image"}
 

@@ -39,7 +39,7 @@ class Options:
     search: Mapping[str, Any] | None = None
     """More keywords of `Collection.search`, for every method."""
     encoder: Encoder[Any] | None = None
-    """Another text encoder for the dense leg, and for `maxsim`, than the default one."""
+    """Another text encoder for the dense field, and for `maxsim`, than the default one."""
     on_document: Callable[[int], None] | None = None
     on_query: Callable[[], None] | None = None
 
@@ -61,8 +61,8 @@ def compare(dataset: Dataset, names: Sequence[str], options: Options | None = No
     keys = chosen.measures or default_measures(dataset)
     depth = measures.depth_for(keys, chosen.depth or (DEPTH if dataset.kind == "text" else IMAGE_DEPTH))
     found: dict[str, MethodResult] = {}
-    for legs, group in grouped(methods, dataset.kind):
-        with built(dataset, legs, chosen.work, chosen.on_document, chosen.encoder) as collection:
+    for fields, group in grouped(methods, dataset.kind):
+        with built(dataset, fields, chosen.work, chosen.on_document, chosen.encoder) as collection:
             for method in group:
                 if isinstance(method.run, MaxSimSearch):  # minutes of encoding: shown like indexing
                     method.run.prepare(collection, chosen.on_document)
@@ -137,7 +137,7 @@ def compare_loo(
     captions: CaptionSet, names: Sequence[str], runs: int = MIN_RUNS, seed: int = SEED,
     reference: str | None = None, options: Options | None = None,
 ) -> dict[str, LooSummary]:  # fmt: skip
-    """FAIR-LOO: measure -> summary over the runs. Without `reference`: the best method that uses a single leg."""
+    """FAIR-LOO: measure -> summary over the runs. Without `reference`: the best method that uses a single field."""
     chosen = options or Options()
     methods = find(names, "caption")
     if reference is not None and reference not in names:

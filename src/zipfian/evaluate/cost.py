@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.evaluate.methods import Kind, Method
-from zipfian.retrieve.searcher import LegSearcher, Query
+from zipfian.retrieve.searcher import FieldSearcher, TermQuery
 
 COST_QUERIES = 200
 """Queries whose posting lists are counted: a mean over so many is stable, and pictures need an encoder each."""
@@ -26,7 +26,7 @@ class Touched:
     """Distinct documents among them / documents of the collection; a full scan has 1."""
 
 
-def touched(searcher: LegSearcher, query: Query) -> Touched:
+def touched(searcher: FieldSearcher, query: TermQuery) -> Touched:
     """What exact scoring of a prepared query reads."""
     statistics = searcher.statistics()
     seen = np.zeros(statistics.n_docs, np.bool_)
@@ -46,21 +46,21 @@ def mean_touched(parts: Iterable[Touched]) -> Touched:
     return Touched(float(np.mean([r.postings for r in rows])), float(np.mean([r.share for r in rows])))
 
 
-def cost_of(collection: Any, method: Method, kind: Kind, question: Question, hits: Any) -> list[Touched]:
-    """What one search touched: counted for a single inverted leg, told by FAISS, everything for a dense scan.
+def cost_of(collection: Any, method: Method, kind: Kind, question: Query, hits: Any) -> list[Touched]:
+    """What one search touched: counted for a single inverted field, told by FAISS, everything for a dense scan.
 
-    Empty where it is not known: a fusion reads several legs, HNSW does not say what it compares.
+    Empty where it is not known: a fusion reads several fields, HNSW does not say what it compares.
     """
     if method.run is not None:
         return [] if hits.touched is None else [Touched(*hits.touched)]
     if not method.single:
         return []
-    name = method.legs_for(kind)[0]
-    leg = collection.legs[name]
-    if leg.has_vectors:
+    name = method.fields_for(kind)[0]
+    field = collection.fields[name]
+    if field.has_vectors:
         return [Touched(0.0, 1.0)]
-    searcher = collection.view().searcher(leg.of or name)
-    weights = question.asked_by(method.options.get("query")).weights(leg)
+    searcher = collection.searcher().searcher(field.of or name)
+    weights = question.asked_by(method.options.get("query")).weights(field)
     return [touched(searcher, searcher.prepare(weights, method.options.get("scoring")))]
 
 

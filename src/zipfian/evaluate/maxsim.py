@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.encode.base import groups
 from zipfian.encode.registry import find
 from zipfian.errors import InvalidInput
@@ -60,20 +60,20 @@ class TokenFile:
 
 @dataclass(frozen=True)
 class MaxSimSearch:
-    """A method's `run`: exhaustive MaxSim with the encoder of one leg."""
+    """A method's `run`: exhaustive MaxSim with the encoder of one field."""
 
-    leg: str = "dense"
+    field: str = "dense"
 
-    def __call__(self, collection: Any, question: Question, k: int) -> Found:
+    def __call__(self, collection: Any, question: Query, k: int) -> Found:
         """The k best documents; equal scores in document order."""
-        view = collection.view()
+        searcher = collection.searcher()
         tokens = self.tokens(collection)
         start = time.perf_counter()
-        query = rows(question.encoded(view.settings.leg(self.leg)).vectors)
+        query = rows(question.encoded(searcher.settings.field(self.field)).vectors)
         encoded = time.perf_counter()
         scores = tokens.scores(query)
         best = np.argsort(-scores, kind="stable")[:k]
-        ids = view.ids_of(tokens.docs[best])
+        ids = searcher.ids_of(tokens.docs[best])
         hits = tuple(FoundHit(*pair) for pair in zip(ids, scores[best].tolist(), strict=True))
         timings = {"encode": encoded - start, "total": time.perf_counter() - start}
         return Found(hits, timings, (0.0, 1.0))
@@ -84,7 +84,9 @@ class MaxSimSearch:
 
     def tokens(self, collection: Any, progress: Progress | None = None) -> TokenFile:
         """Of the newest snapshot, made once."""
-        made: TokenFile = once(collection, ("maxsim", self.leg), lambda view: _encode(view, self.leg, progress))[0]
+        made: TokenFile = once(
+            collection, ("maxsim", self.field), lambda searcher: _encode(searcher, self.field, progress)
+        )[0]
         return made
 
     def nbytes(self, collection: Any) -> int:
@@ -92,18 +94,18 @@ class MaxSimSearch:
         return int(self.tokens(collection).vectors.nbytes)
 
 
-def _encode(view: Any, name: str, progress: Progress | None) -> TokenFile:
-    leg = view.settings.leg(name)
-    if leg.model is None or leg.align is not None:
-        raise InvalidInput(f"leg {name!r} has no encoder whose tokens query and documents share")
-    encoder = find(leg.model.encoder)
+def _encode(searcher: Any, name: str, progress: Progress | None) -> TokenFile:
+    field = searcher.settings.field(name)
+    if field.model is None or field.align is not None:
+        raise InvalidInput(f"field {name!r} has no encoder whose tokens query and documents share")
+    encoder = find(field.model.encoder)
     found: list[int] = []
     sizes = [0]
 
     def contents() -> Iterator[Any]:
-        for doc_id in view.ids():
-            number = view.number(doc_id)
-            content = _content(view, view.document(number), encoder.kind)
+        for doc_id in searcher.ids():
+            number = searcher.number(doc_id)
+            content = _content(searcher, searcher.document(number), encoder.kind)
             if content:
                 found.append(number)
                 yield content
@@ -127,8 +129,8 @@ def _encode(view: Any, name: str, progress: Progress | None) -> TokenFile:
     return TokenFile(np.array(found, np.int64), starts, vectors)
 
 
-def _content(view: Any, document: Any, kind: str) -> Any:
+def _content(searcher: Any, document: Any, kind: str) -> Any:
     """What the encoder reads of a stored document; empty where it is not there."""
     if kind == "text":
         return document.text if document.text and not document.text.isspace() else ""
-    return view.settings.trust.picture(document.metadata) or ""
+    return searcher.settings.trust.picture(document.metadata) or ""

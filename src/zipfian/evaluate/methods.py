@@ -1,16 +1,17 @@
-"""Retrieval methods by name: which legs each needs and how a collection is asked."""
+"""Retrieval methods by name: which fields each needs and how a collection is asked."""
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.evaluate.ann import AnnSearch, OwnSearch
-from zipfian.evaluate.datasets.base import Dataset, Picture, Query
+from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture
 from zipfian.evaluate.maxsim import MaxSimSearch
 from zipfian.evaluate.surrogate import ScalarSearch
 from zipfian.rerank.training_free import VARIANTS
@@ -25,14 +26,14 @@ class Method:
 
     name: str
     summary: str
-    legs: Mapping[Kind, tuple[str, ...]]
-    """Legs the collection must have, for each kind of dataset the method can rank."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[Kind, tuple[str, ...]]
+    """Fields the collection must have, for each kind of dataset the method can rank."""
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Keywords of `Collection.search`."""
     alone: bool = False
-    """It uses whatever legs a collection has, so it needs one with its own legs and no others."""
+    """It uses whatever fields a collection has, so it needs one with its own fields and no others."""
     single: bool = False
-    """One leg alone: a candidate for the best single leg that a hybrid is compared with."""
+    """One field alone: a candidate for the best single field that a hybrid is compared with."""
     text_only: bool = False
     """It cannot be asked with a picture: in caption sets it ranks pictures by text, not texts by picture."""
     run: OwnSearch | None = None
@@ -40,19 +41,24 @@ class Method:
     depth: int | None = None
     """Rankings are no longer than this: the candidates that a second stage looks at."""
 
-    def legs_for(self, kind: Kind) -> tuple[str, ...]:
-        """The legs for one kind of dataset."""
-        if kind not in self.legs:
+    def fields_for(self, kind: Kind) -> tuple[str, ...]:
+        """The fields for one kind of dataset."""
+        if kind not in self.fields:
             raise InvalidInput(
                 f"the method {self.name!r} does not rank {kind} collections; these do: {', '.join(names(kind))}"
             )
-        return self.legs[kind]
+        return self.fields[kind]
 
 
-def _single(name: str, summary: str, kinds: Iterable[Kind], leg: str | None = None, **options: Any) -> Method:
-    leg = leg or name
+def _single(name: str, summary: str, kinds: Iterable[Kind], field: str | None = None, **options: Any) -> Method:
+    field = field or name
     return Method(
-        name, summary, dict.fromkeys(kinds, (leg,)), {"leg": leg, **options}, single=True, text_only=leg in TEXT_LEGS
+        name,
+        summary,
+        dict.fromkeys(kinds, (field,)),
+        {"field": field, **options},
+        single=True,
+        text_only=field in TEXT_FIELDS,
     )
 
 
@@ -61,9 +67,11 @@ def _ann(name: str, summary: str, family: str, refine: bool = False) -> Method:
 
 
 def _two_stage(candidates: int, name: str) -> Method:
-    legs: Mapping[Kind, tuple[str, ...]] = {"text": ("latent", "dense"), "image": ("visual", "dense")}
+    fields: Mapping[Kind, tuple[str, ...]] = {"text": ("latent", "dense"), "image": ("visual", "dense")}
     summary = f"sparse candidates reranked by dense cosine, K={candidates}"
-    return Method(name, summary, legs, {"method": "two-stage", "K": candidates}, alone=True, depth=candidates)
+    return Method(
+        name, summary, fields, {"method": "two-stage", "rerank_depth": candidates}, alone=True, depth=candidates
+    )
 
 
 _ALL: tuple[Kind, ...] = ("text", "image", "caption")
@@ -73,8 +81,8 @@ _HYBRID: Mapping[Kind, tuple[str, ...]] = {
     # what `zipfian index` makes of pictures with captions, as far as a text can ask it
     "caption": ("words", "latent", "dense", "aligned", "translated"),
 }
-TEXT_LEGS = frozenset({"words", "latent", "dense", "splade"})
-"""Legs that read the texts of a caption set; `dense` reads pictures elsewhere."""
+TEXT_FIELDS = frozenset({"words", "latent", "dense", "splade"})
+"""Fields that read the texts of a caption set; `dense` reads pictures elsewhere."""
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -82,7 +90,7 @@ METHODS: dict[str, Method] = {
         _single("words", "BM25 over words", ("text", "caption")),
         _single("latent", "BM25 over latent terms", ("text", "caption")),
         _single("latent-table", "latent terms, queries through the token table", ("text", "caption"), "latent",
-                query="table"),
+                query_encoder="table"),
         _single("dense", "cosine of pooled vectors, exact", _ALL),
         _single("visual", "BM25 over visual words", ("image",)),
         _single("tfidf", "cosine of TF-IDF vectors of words", ("text", "caption"), "words", scoring=TfIdf()),
@@ -92,18 +100,20 @@ METHODS: dict[str, Method] = {
         Method("maxsim", "every document compared token by token, no first stage",
                {"text": ("dense",), "image": ("dense",)}, run=MaxSimSearch()),
         Method("late", "sparse candidates compared token by token, K=50",
-               {"text": ("words", "latent"), "image": ("visual",)}, {"method": "late", "K": 50}, alone=True, depth=50),
+               {"text": ("words", "latent"), "image": ("visual",)},
+               {"method": "late", "rerank_depth": 50}, alone=True, depth=50),
         _single("aligned", "cosine in the space shared by pictures and texts", ("caption",)),
         _single("translated", "words translated to visual words", ("caption",)),
         _two_stage(200, "two-stage"),
         _two_stage(100, "two-stage-100"),
         Method("ensemble", "visual words and dense vectors, z-scores added", {"image": ("visual", "dense")},
                {"method": "linear"}, alone=True),
-        Method("hybrid", "all legs, weights adapted to the query", _HYBRID, {"method": "hybrid"}, alone=True),
-        Method("rrf", "reciprocal rank fusion of all legs", _HYBRID, {"method": "rrf"}, alone=True),
+        Method("hybrid", "all fields, weights adapted to the query", _HYBRID, {"method": "hybrid"}, alone=True),
+        Method("rrf", "reciprocal rank fusion of all fields", _HYBRID, {"method": "rrf"}, alone=True),
         *(
             Method(name, f"the training-free reranker, signals: {name.partition(':')[2] or 'all'}",
-                   {"caption": ("words", "aligned", "dense")}, {"method": name, "K": 100}, alone=True, depth=100)
+                   {"caption": ("words", "aligned", "dense")},
+                   {"method": name, "rerank_depth": 100}, alone=True, depth=100)
             for name in ("training-free", *(f"training-free:{v}" for v in VARIANTS))
         ),
         Method("fusion", "0.80 x dense cosine + 0.20 x TF-IDF cosine",
@@ -126,7 +136,7 @@ def register(method: Method) -> None:
 
 def names(kind: Kind | None = None) -> list[str]:
     """Known methods, or those for one kind of dataset."""
-    return [name for name, method in METHODS.items() if kind is None or kind in method.legs]
+    return [name for name, method in METHODS.items() if kind is None or kind in method.fields]
 
 
 def find(wanted: Sequence[str], kind: Kind) -> list[Method]:
@@ -137,19 +147,19 @@ def find(wanted: Sequence[str], kind: Kind) -> list[Method]:
     for name in wanted:
         if name not in METHODS:
             raise InvalidInput(f"unknown method {name!r}; for {kind} collections there are: {', '.join(names(kind))}")
-        METHODS[name].legs_for(kind)
+        METHODS[name].fields_for(kind)
         out[name] = METHODS[name]
     return list(out.values())
 
 
-def check_legs(collection: Any, method: Method, kind: Kind) -> None:
+def check_fields(collection: Any, method: Method, kind: Kind) -> None:
     """The collection must have what the method needs."""
-    there = list(collection.legs)
-    missing = [leg for leg in method.legs_for(kind) if leg not in there]
+    there = list(collection.fields)
+    missing = [field for field in method.fields_for(kind) if field not in there]
     if missing:
         raise InvalidInput(
-            f"the method {method.name!r} needs the leg {missing[0]!r}; the collection has: {', '.join(there)}. "
-            f"Add it with collection.add_leg({missing[0]!r}, ...) and commit(), or build the collection with it"
+            f"the method {method.name!r} needs the field {missing[0]!r}; the collection has: {', '.join(there)}. "
+            f"Add it with collection.add_field({missing[0]!r}, ...) and commit(), or build the collection with it"
         )
 
 
@@ -157,7 +167,7 @@ def check_texts(methods: Sequence[Method], dataset: Dataset) -> None:
     """A method that only reads texts finds nothing among pictures that are searched without theirs."""
     if dataset.kind != "caption" or any(item.get("text") for item in dataset.documents()):
         return
-    blind = next((m.name for m in methods if TEXT_LEGS.issuperset(m.legs_for(dataset.kind))), None)
+    blind = next((m.name for m in methods if TEXT_FIELDS.issuperset(m.fields_for(dataset.kind))), None)
     if blind is not None:
         raise InvalidInput(
             f"the method {blind!r} reads texts, and the pictures of {dataset.name} are searched without any: leave it "
@@ -165,12 +175,12 @@ def check_texts(methods: Sequence[Method], dataset: Dataset) -> None:
         )
 
 
-def asked(query: Query) -> Question:
+def asked(query: JudgedQuery) -> Query:
     """The query as a collection takes it; encoders' passes over it are made once, however many methods ask."""
-    return Question(query.text, **picture_argument(query.image))
+    return Query(query.text, **picture_argument(query.image))
 
 
-def search(collection: Any, method: Method, question: Question, k: int, **options: Any) -> Any:
+def search(collection: Any, method: Method, question: Query, k: int, **options: Any) -> Any:
     """Ask a collection; gives its `Results`, or something with ids and scores."""
     if method.run is not None:
         return method.run(collection, question, k)

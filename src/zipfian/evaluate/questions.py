@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from zipfian.collection.legs import Leg
-from zipfian.collection.question import Question, encode_together
+from zipfian.collection.fields import Field
+from zipfian.collection.query import Query, encode_together
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import asked
 
@@ -13,9 +13,9 @@ AT_ONCE = 64
 """Queries encoded together: 50 MB of patches where they are pictures."""
 
 
-def streamed(dataset: Dataset, legs: Iterable[Leg]) -> Iterator[tuple[str, Question]]:
+def streamed(dataset: Dataset, fields: Iterable[Field]) -> Iterator[tuple[str, Query]]:
     """Every query as a question, encoded some at a time on all threads: one by one would leave most of them idle."""
-    waiting, wanted = list(dataset.queries.items()), list(legs)
+    waiting, wanted = list(dataset.queries.items()), list(fields)
     for start in range(0, len(waiting), AT_ONCE):
         part = [(key, asked(query)) for key, query in waiting[start : start + AT_ONCE]]
         encode_together([question for _, question in part], wanted)

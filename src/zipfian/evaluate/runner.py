@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from zipfian.collection.legs import Leg
+from zipfian.collection.fields import Field
 from zipfian.evaluate import measures
 from zipfian.evaluate.cost import COST_QUERIES, Touched, cost_of, summed
 from zipfian.evaluate.datasets.base import Dataset
-from zipfian.evaluate.methods import Kind, Method, asked, check_legs, search
+from zipfian.evaluate.methods import Kind, Method, asked, check_fields, search
 from zipfian.evaluate.questions import streamed
 
 DEPTH = 1_000
@@ -28,8 +29,8 @@ class MethodResult:
     """One method on one dataset."""
 
     method: str
-    run: Ranked = field(repr=False)
-    per_query: Mapping[str, Mapping[str, float]] = field(repr=False)
+    run: Ranked = dataclasses.field(repr=False)
+    per_query: Mapping[str, Mapping[str, float]] = dataclasses.field(repr=False)
     """Measure -> query -> value."""
     values: Mapping[str, float]
     """Means over queries, and costs."""
@@ -41,12 +42,12 @@ def run_methods(
 ) -> dict[str, MethodResult]:  # fmt: skip
     """Rank all queries with all methods, measure the rankings, then time a sample of the queries at k=10."""
     for method in methods:
-        check_legs(collection, method, dataset.kind)
+        check_fields(collection, method, dataset.kind)
     depth = measures.depth_for(keys, depth)
     runs: dict[str, Ranked] = {method.name: {} for method in methods}
     touched: dict[str, list[Touched]] = {method.name: [] for method in methods}
-    legs = _legs_of(collection, methods, dataset.kind)
-    for i, (key, question) in enumerate(streamed(dataset, legs)):
+    fields = _fields_of(collection, methods, dataset.kind)
+    for i, (key, question) in enumerate(streamed(dataset, fields)):
         ignored = dataset.ignore.get(key, frozenset())
         for method in methods:
             most = depth if method.depth is None else min(depth, method.depth)
@@ -68,9 +69,9 @@ def run_methods(
     return out
 
 
-def _legs_of(collection: Any, methods: Sequence[Method], kind: Kind) -> list[Leg]:
-    names = {leg for method in methods for leg in method.legs_for(kind)}
-    return [leg for name, leg in collection.legs.items() if name in names and isinstance(leg, Leg)]
+def _fields_of(collection: Any, methods: Sequence[Method], kind: Kind) -> list[Field]:
+    names = {field for method in methods for field in method.fields_for(kind)}
+    return [field for name, field in collection.fields.items() if name in names and isinstance(field, Field)]
 
 
 def latency(collection: Any, method: Method, dataset: Dataset, **options: Any) -> dict[str, float]:
@@ -94,12 +95,12 @@ def latency(collection: Any, method: Method, dataset: Dataset, **options: Any) -
 
 
 def size(collection: Any, method: Method, dataset: Dataset) -> dict[str, float]:
-    """Bytes on disk of the legs that a method reads."""
+    """Bytes on disk of the fields that a method reads."""
     if method.run is not None:
         return {"index_bytes": float(method.run.nbytes(collection))}
     stats = collection.stats()
     total = 0
-    for leg in method.legs_for(dataset.kind):
-        row = stats["legs"][leg]
-        total += stats["legs"][row["postings_of"]]["bytes"] if "postings_of" in row else row["bytes"]
+    for field in method.fields_for(dataset.kind):
+        row = stats["fields"][field]
+        total += stats["fields"][row["postings_of"]]["bytes"] if "postings_of" in row else row["bytes"]
     return {"index_bytes": float(total)}

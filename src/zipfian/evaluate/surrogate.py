@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.evaluate.ann import Found, FoundHit, once
 from zipfian.retrieve.scoring import Dot
 from zipfian.retrieve.sparse_index import SparseIndex
@@ -31,33 +31,33 @@ class Surrogate:
 
 @dataclass(frozen=True)
 class ScalarSearch:
-    """A method's `run`: dot product over surrogate terms of one dense leg, fitted on the collection itself."""
+    """A method's `run`: dot product over surrogate terms of one dense field, fitted on the collection itself."""
 
-    leg: str = "dense"
+    field: str = "dense"
 
-    def __call__(self, collection: Any, question: Question, k: int) -> Found:
+    def __call__(self, collection: Any, question: Query, k: int) -> Found:
         """The k best documents."""
-        view = collection.view()
-        made: Surrogate = once(collection, ("scalar", self.leg), self._make)[0]
+        searcher = collection.searcher()
+        made: Surrogate = once(collection, ("scalar", self.field), self._make)[0]
         start = time.perf_counter()
-        vector = question.pooled(view.settings.leg(self.leg))
+        vector = question.pooled(searcher.settings.field(self.field))
         encoded = time.perf_counter()
         terms = made.vocabulary.query_terms(vector)
         rows, scores = made.index.search(terms.ids, terms.weights, k)
         docs = made.docs[rows]
-        hits = tuple(FoundHit(*pair) for pair in zip(view.ids_of(docs), scores.tolist(), strict=True))
+        hits = tuple(FoundHit(*pair) for pair in zip(searcher.ids_of(docs), scores.tolist(), strict=True))
         timings = {"encode": encoded - start, "total": time.perf_counter() - start}
         return Found(hits, timings, _touched(made, terms.ids))
 
     def nbytes(self, collection: Any) -> int:
         """Two bytes of frequency and four of document number a posting: a plain inverted file."""
-        return int(once(collection, ("scalar", self.leg), self._make)[0].nbytes)
+        return int(once(collection, ("scalar", self.field), self._make)[0].nbytes)
 
-    def _make(self, view: Any) -> Surrogate:
-        searcher = view.dense(self.leg)
+    def _make(self, searcher: Any) -> Surrogate:
+        searcher = searcher.dense(self.field)
         docs = np.flatnonzero(searcher.present)
         vectors = searcher.vectors(docs)
-        vocabulary = ScalarVocabulary.fit([vectors], source=self.leg)
+        vocabulary = ScalarVocabulary.fit([vectors], source=self.field)
         rows = vocabulary.terms_many(vectors)
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         ids = np.concatenate([np.empty(0, np.int32), *(row.ids for row in rows)])

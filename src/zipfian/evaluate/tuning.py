@@ -1,4 +1,4 @@
-"""Search for k1, b, phi and the weights of legs on any qrels, k-fold: nothing is tuned on what is reported.
+"""Search for k1, b, phi and the weights of fields on any qrels, k-fold: nothing is tuned on what is reported.
 
 The queries are dealt into folds by a seeded permutation. For each fold the setting that was best on the other folds is
 measured on it; the mean over all queries is the tuned figure that may be reported. The setting returned for use is the
@@ -112,11 +112,11 @@ def bm25_grid(k1: Iterable[float] = K1, b: Iterable[float] = B, phi: Iterable[st
 
 
 def tune_scoring(
-    collection: Any, leg: str, dataset: Dataset, grid: Sequence[BM25], *, measure: str = "ndcg@10", folds: int = 5,
+    collection: Any, field: str, dataset: Dataset, grid: Sequence[BM25], *, measure: str = "ndcg@10", folds: int = 5,
     seed: int = SEED, progress: Callable[[], None] | None = None,
 ) -> Tuned:  # fmt: skip
-    """k1, b and phi of one inverted leg."""
-    default = collection.legs[leg].scoring
+    """k1, b and phi of one inverted field."""
+    default = collection.fields[field].scoring
     depth = measures.depth_for([measure], 100)
     values: dict[Any, PerQuery] = {}
     questions = {key: asked(query) for key, query in dataset.queries.items()}  # one pass of the encoder for all
@@ -125,7 +125,7 @@ def tune_scoring(
         for key in dataset.queries:
             ignored = dataset.ignore.get(key, frozenset())
             hits = collection.search(
-                questions[key], k=min(depth + len(ignored), dataset.n_docs), leg=leg, scoring=formula
+                questions[key], k=min(depth + len(ignored), dataset.n_docs), field=field, scoring=formula
             )
             run[key] = [(hit.id, hit.score) for hit in hits if hit.id not in ignored][:depth]
         values[formula] = measures.evaluate(run, dataset.qrels, [measure])[measure]
@@ -134,33 +134,33 @@ def tune_scoring(
     return cross_validate(measure, values, default, folds, seed)
 
 
-def weight_grid(n_legs: int, step: float = STEP) -> list[tuple[float, ...]]:
-    """Every way to share 1 among the legs in steps; exact multiples, so that no weight is 0.15000000000000002."""
+def weight_grid(n_fields: int, step: float = STEP) -> list[tuple[float, ...]]:
+    """Every way to share 1 among the fields in steps; exact multiples, so that no weight is 0.15000000000000002."""
     parts = round(1 / step) if step > 0 else 0
     if parts < 1 or abs(parts * step - 1) > 1e-9:
         raise InvalidInput(f"the step of the weights must divide 1, such as 0.05 or 0.1; not {step!r}")
-    if n_legs < 2:
-        raise InvalidInput("weights need at least two legs")
+    if n_fields < 2:
+        raise InvalidInput("weights need at least two fields")
     out = []
-    for cut in itertools.combinations(range(parts + n_legs - 1), n_legs - 1):
-        edges = (-1, *cut, parts + n_legs - 1)
+    for cut in itertools.combinations(range(parts + n_fields - 1), n_fields - 1):
+        edges = (-1, *cut, parts + n_fields - 1)
         out.append(tuple((b - a - 1) / parts for a, b in itertools.pairwise(edges)))
     return out
 
 
 Scores = Mapping[str, Mapping[str, Sequence[float]]]
-"""Query -> document -> one normalised score per leg."""
+"""Query -> document -> one normalised score per field."""
 
 
 def tune_weights(
-    scores: Scores, qrels: Mapping[str, Mapping[str, int]], legs: Sequence[str], *, measure: str = "ndcg@10",
+    scores: Scores, qrels: Mapping[str, Mapping[str, int]], fields: Sequence[str], *, measure: str = "ndcg@10",
     step: float = STEP, folds: int = 5, seed: int = SEED, progress: Callable[[], None] | None = None,
 ) -> Tuned:  # fmt: skip
-    """Weights of a linear fusion whose legs' scores are given; the default is equal weights."""
-    grid = weight_grid(len(legs), step)
-    equal = tuple(1 / len(legs) for _ in legs)
+    """Weights of a linear fusion whose fields' scores are given; the default is equal weights."""
+    grid = weight_grid(len(fields), step)
+    equal = tuple(1 / len(fields) for _ in fields)
     ids = {q: list(docs) for q, docs in scores.items()}
-    arrays = {q: np.array([scores[q][d] for d in ids[q]], np.float64).reshape(len(ids[q]), len(legs)) for q in scores}
+    arrays = {q: np.array([scores[q][d] for d in ids[q]], np.float64).reshape(len(ids[q]), len(fields)) for q in scores}
     depth = measures.depth_for([measure], 100)
     values: dict[tuple[float, ...], PerQuery] = {}
     for weights in dict.fromkeys([equal, *grid]):
@@ -175,21 +175,23 @@ def tune_weights(
     return cross_validate(measure, values, equal, folds, seed)
 
 
-def leg_scores(collection: Any, legs: Sequence[str], dataset: Dataset, depth: int = 200) -> dict[str, dict[str, Any]]:
-    """Scores of every leg for the union of their best documents, z-normalised over that union.
+def field_scores(
+    collection: Any, fields: Sequence[str], dataset: Dataset, depth: int = 200
+) -> dict[str, dict[str, Any]]:
+    """Scores of every field for the union of their best documents, z-normalised over that union.
 
-    Every candidate has its exact score in every leg, never 0 because it missed a leg's list.
+    Every candidate has its exact score in every field, never 0 because it missed a field's list.
     """
     out: dict[str, dict[str, Any]] = {}
     for key, query in dataset.queries.items():
         question = asked(query)
         ignored = dataset.ignore.get(key, frozenset())
         found: dict[str, None] = {}
-        for leg in legs:
-            hits = collection.search(question, k=min(depth, dataset.n_docs), leg=leg)
+        for field in fields:
+            hits = collection.search(question, k=min(depth, dataset.n_docs), field=field)
             found |= {hit.id: None for hit in hits if hit.id not in ignored}
         union = list(found)
-        columns = [np.nan_to_num(collection.score(leg, question, union)) for leg in legs] if union else []
+        columns = [np.nan_to_num(collection.score(field, question, union)) for field in fields] if union else []
         normal = [(c - c.mean()) / (c.std() or 1.0) for c in columns]
         out[key] = {doc: [float(c[i]) for c in normal] for i, doc in enumerate(union)}
     return out

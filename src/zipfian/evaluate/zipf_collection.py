@@ -1,4 +1,4 @@
-"""The distributions of a collection's legs and of the vocabularies that ship with the package."""
+"""The distributions of a collection's fields and of the vocabularies that ship with the package."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from zipfian.collection import Collection
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.zipf import Ints, ZipfReport, zipf_report
 from zipfian.vocabulary.sae import SaeVocabulary
 
 
-def leg_frequencies(collection: Collection, leg: str) -> tuple[list[Any], Ints, int]:
-    """Terms, their document frequencies and the number of documents that have any, of one inverted leg.
+def field_frequencies(collection: Collection, field: str) -> tuple[list[Any], Ints, int]:
+    """Terms, their document frequencies and the number of documents that have any, of one inverted field.
 
-    A document without a text has no words and one without a picture no visual words: they are not part of the leg.
+    A document without a text has no words and one without a picture no visual words: they are not part of the field.
     """
-    view = collection.view()
-    if not view.settings.leg(leg).has_postings:
-        raise InvalidInput(f"leg {leg!r} compares vectors: it has no terms to count")
-    statistics = view.searcher(leg).statistics()
+    searcher = collection.searcher()
+    if not searcher.settings.field(field).has_postings:
+        raise InvalidInput(f"field {field!r} compares vectors: it has no terms to count")
+    statistics = searcher.field_searcher(field).statistics()
     terms, df = statistics.vocabulary
     documents = 0
     for _, segment, reader in statistics.parts:
@@ -31,17 +31,17 @@ def leg_frequencies(collection: Collection, leg: str) -> tuple[list[Any], Ints, 
     return terms, df, documents
 
 
-def leg_report(collection: Collection, leg: str, queries: Iterable[str] | None = None) -> tuple[ZipfReport, Ints]:
-    """The report of one leg and its frequencies; `queries` are texts whose postings are counted."""
-    terms, df, documents = leg_frequencies(collection, leg)
-    settings = collection.legs[leg]
+def field_report(collection: Collection, field: str, queries: Iterable[str] | None = None) -> tuple[ZipfReport, Ints]:
+    """The report of one field and its frequencies; `queries` are texts whose postings are counted."""
+    terms, df, documents = field_frequencies(collection, field)
+    settings = collection.fields[field]
     asked = None
     if queries is not None and settings.source == "text":
-        asked = [Question(text).weights(settings) for text in queries]
+        asked = [Query(text).weights(settings) for text in queries]
     report = zipf_report(
         df,
         documents,
-        name=leg,
+        name=field,
         vocabulary=settings.n_terms or None,
         queries=asked,
         frequency=dict(zip(terms, df.tolist(), strict=True)) if asked is not None else None,
@@ -50,9 +50,9 @@ def leg_report(collection: Collection, leg: str, queries: Iterable[str] | None =
 
 
 def collection_reports(collection: Collection, queries: Iterable[str] | None = None) -> list[tuple[ZipfReport, Ints]]:
-    """The reports of all inverted legs, side by side."""
+    """The reports of all inverted fields, side by side."""
     asked = None if queries is None else list(queries)
-    return [leg_report(collection, name, asked) for name, leg in collection.legs.items() if leg.has_postings]
+    return [field_report(collection, name, asked) for name, field in collection.fields.items() if field.has_postings]
 
 
 def training_counts(vocabulary: SaeVocabulary) -> tuple[Ints, int] | None:

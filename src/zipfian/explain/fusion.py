@@ -1,6 +1,7 @@
-"""Fused and reranked scores as trees, down into the explanations of the legs.
+"""Fused and reranked scores as trees, down into the explanations of the fields.
 
-A leg's node is worth its share of the fused score. Where the share is linear in the leg's own score, the leg's terms
+A field's node is worth its share of the fused score. Where the share is linear in the field's own score, the field's
+terms
 are shown in the same unit, each multiplied by weight / deviation, and the population's mean stands beside them with its
 minus sign, multiplied alike. Every part is computed from its own numbers, so they add up to the share but for rounding;
 a node of kind `correction` holds that, and with it the parts of every node add up to the last bit. Where more than
@@ -27,14 +28,14 @@ SIGNAL_KINDS: Mapping[str, NodeKind] = {"dense": "cosine", "training-free": "sig
 """What the parts of a second stage's score are, by reranker."""
 
 
-def explain_fused(fused: Fused, doc: int, legs: Mapping[str, Explanation] | None = None) -> Explanation:
-    """The score of one document: a node for each leg.
+def explain_fused(fused: Fused, doc: int, fields: Mapping[str, Explanation] | None = None) -> Explanation:
+    """The score of one document: a node for each field.
 
-    `legs` holds the legs' own explanations of the document, by name; a leg without one is shown without terms.
+    `fields` holds the fields' own explanations of the document, by name; a field without one is shown without terms.
     """
     row = _row(fused.docs.tolist(), doc)
     nodes = []
-    for i, name in enumerate(fused.legs):
+    for i, name in enumerate(fused.fields):
         numbers = dict(fused.populations[i]) if fused.populations else {}
         raw, share = float(fused.raw[row, i]), float(fused.shares[row, i])
         details: dict[str, Any] = {
@@ -45,8 +46,8 @@ def explain_fused(fused: Fused, doc: int, legs: Mapping[str, Explanation] | None
             "rank": int(fused.ranks[row, i]) or None,
         }
         if math.isnan(raw) and fused.scale is not None:
-            details["instead"] = "nothing to read for this leg: the others count for more"
-        tree = (legs or {}).get(name)
+            details["instead"] = "nothing to read for this field: the others count for more"
+        tree = (fields or {}).get(name)
         parts: tuple[Explanation, ...] = ()
         if tree is not None:
             parts = _share(tree, name, share, _factor(fused, row, i, raw), numbers)
@@ -63,7 +64,7 @@ def explain_reranked(
     """The score of one document after reranking: a node for each signal, or the first stage's tree beyond K.
 
     Where the document was refined, the first stage's tree is not part of the sum; its score and rank are named.
-    `fields` names, for each signal, the leg that it comes from.
+    `fields` names, for each signal, the field that it comes from.
     """
     row = _row(reranked.docs.tolist(), doc)
     details = {
@@ -92,7 +93,7 @@ def explain_reranked(
 
 
 def _factor(fused: Fused, row: int, i: int, raw: float) -> float | None:
-    """What one unit of the leg's own score is worth in the fused one; None where the two are not linear."""
+    """What one unit of the field's own score is worth in the fused one; None where the two are not linear."""
     if fused.about.get("method") == "rrf" or math.isnan(raw):
         return None
     numbers = fused.populations[i] if fused.populations else {}
@@ -101,20 +102,20 @@ def _factor(fused: Fused, row: int, i: int, raw: float) -> float | None:
 
 
 def _weight(fused: Fused, row: int, i: int) -> float:
-    """Of a leg, for one document."""
+    """Of a field, for one document."""
     return float(fused.weights[i]) * (1.0 if fused.scale is None else float(fused.scale[row]))
 
 
 def _share(
     tree: Explanation, name: str, share: float, factor: float | None, numbers: Mapping[str, float]
 ) -> tuple[Explanation, ...]:
-    """The leg's parts in the fused unit, less the point that its scores are counted from."""
+    """The field's parts in the fused unit, less the point that its scores are counted from."""
     if factor is None or not factor:
         return ()
     whole = () if tree.parts or tree.kind == "field" else (replace(tree, label="score"),)  # vectors have no terms
     parts = [_scaled(part, factor) for part in (*tree.parts, *whole)]
     parts += _baseline(name, factor, numbers)
-    return _closed(parts, share, f"the explanation of leg {name!r}")
+    return _closed(parts, share, f"the explanation of field {name!r}")
 
 
 def _scaled(tree: Explanation, factor: float) -> Explanation:

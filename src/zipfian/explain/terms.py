@@ -1,4 +1,4 @@
-"""A leg's score, term by term, down to where each term stands in the text."""
+"""A field's score, term by term, down to where each term stands in the text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from zipfian.limits import MAX_EVIDENCE
 from zipfian.retrieve.scoring import BM25, Scoring, TfIdf
-from zipfian.retrieve.searcher import LegSearcher, Query
+from zipfian.retrieve.searcher import FieldSearcher, TermQuery
 from zipfian.retrieve.statistics import Term
 from zipfian.types import Explanation
 
@@ -22,11 +22,11 @@ Asked = Callable[[list[Term]], Mapping[Term, Sequence[str]]]
 """Which words of the query brought a term in, where terms are not words themselves."""
 
 
-def explain_leg(
-    searcher: LegSearcher, query: Query, doc: int, evidence: Evidence | None = None, labels: Labels | None = None,
+def explain_field(
+    searcher: FieldSearcher, query: TermQuery, doc: int, evidence: Evidence | None = None, labels: Labels | None = None,
     asked: Asked | None = None,
 ) -> Explanation:  # fmt: skip
-    """The score of one document in one leg. The parts, added in order, give it to the last bit."""
+    """The score of one document in one field. The parts, added in order, give it to the last bit."""
     parts, tf = searcher.contributions(query, doc)
     matched = [j for j in range(len(query.terms)) if tf[j] > 0.0]
     places, note = evidence({query.terms[j]: float(tf[j]) for j in matched}) if evidence else ({}, "")

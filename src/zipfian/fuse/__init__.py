@@ -1,12 +1,12 @@
-"""Several legs into one ranking: every candidate gets its exact score from every leg, and every score its parts.
+"""Several fields into one ranking: every candidate gets its exact score from every field, and every score its parts.
 
-lists = [leg.search(query, method.depth(k), mask) for each leg]      each leg's best, exactly
-candidates = gather([LegList(...), ...], score)                      their union, scored by all legs
+lists = [field.search(query, method.depth(k), mask) for each field]      each field's best, exactly
+candidates = gather([FieldList(...), ...], score)                      their union, scored by all fields
 fused = method.fuse(candidates)                                      RRF(), Linear() or Adaptive()
 """
 
 from zipfian.fuse.adaptive import Adaptive
-from zipfian.fuse.candidates import Candidates, Fused, LegList, gather
+from zipfian.fuse.candidates import Candidates, FieldList, Fused, gather
 from zipfian.fuse.linear import Linear
 from zipfian.fuse.methods import Method, method_from_json
 from zipfian.fuse.normalise import POOL
@@ -17,7 +17,7 @@ __all__ = [
     "Adaptive",
     "Candidates",
     "Fused",
-    "LegList",
+    "FieldList",
     "Linear",
     "Method",
     "POOL",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,68 +17,68 @@ Ints = npt.NDArray[np.int64]
 F64 = npt.NDArray[np.float64]
 
 Score = Callable[[int, Ints], F64]
-"""`score(i, docs)`: exact scores of documents (ascending) in the i-th leg; NaN where it can have none."""
+"""`score(i, docs)`: exact scores of documents (ascending) in the i-th field; NaN where it can have none."""
 
 
 @dataclass(frozen=True, slots=True)
-class LegList:
-    """What one leg found: its best documents, best first, and how many documents it could have scored.
+class FieldList:
+    """What one field found: its best documents, best first, and how many documents it could have scored.
 
     Examples
     --------
-    >>> LegList("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9).docs.tolist()
+    >>> FieldList("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9).docs.tolist()
     [7, 3]
     """
 
     name: str
-    """The leg's."""
+    """The field's."""
     docs: Ints
     """Document numbers, best first."""
     scores: F64
     """Their exact scores."""
     n_scored: int
-    """Documents the leg has a score for under this filter. A leg of terms scores every document (0.0 where no term is
-    shared); a leg of vectors those that have one."""
+    """Documents the field has a score for under this filter. A field of terms scores every document (0.0 where no term
+    is shared); a field of vectors those that have one."""
     kind: str = ""
     """`words`, `latent`, `visual`, `splade`, `dense`: what `Adaptive` goes by; the name if left out."""
     coverage: float | None = None
     """What `signals.coverage` made of a words query, if known."""
     mean_words: float | None = None
-    """Words of the texts that a leg of pooled vectors stands for, on average, if they are texts."""
+    """Words of the texts that a field of pooled vectors stands for, on average, if they are texts."""
     query_words: int | None = None
     """Different words of a words query, if known."""
     source: str | None = None
-    """What of a document it reads, `text` or `image`: where one leg finds nothing to read, none of this source does."""
+    """What of a document it reads, `text` or `image`: where one field finds nothing to read, none of it does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """The union of what the legs found, in document order, with the exact score of every document in every leg.
+    """The union of what the fields found, in document order, with the exact score of every document in every field.
 
     Examples
     --------
-    >>> found = [LegList("a", np.array([7]), np.array([4.0]), 9), LegList("b", np.array([3]), np.array([0.9]), 9)]
+    >>> found = [FieldList("a", np.array([7]), np.array([4.0]), 9), FieldList("b", np.array([3]), np.array([0.9]), 9)]
     >>> candidates = gather(found, lambda i, docs: np.full(len(docs), 0.5))
     >>> candidates.names, candidates.docs.tolist()
     (('a', 'b'), [3, 7])
     """
 
-    legs: tuple[LegList, ...]
-    """What each leg found."""
+    fields: tuple[FieldList, ...]
+    """What each field found."""
     docs: Ints
     """Document numbers, ascending."""
     scores: F64
-    """(documents, legs): raw scores; NaN where a leg has none for a document."""
+    """(documents, fields): raw scores; NaN where a field has none for a document."""
     ranks: Ints
-    """(documents, legs): place in the leg's own list, from 1; 0 where it is not in the list."""
+    """(documents, fields): place in the field's own list, from 1; 0 where it is not in the list."""
 
     def __len__(self) -> int:
         return len(self.docs)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The legs' names."""
-        return tuple(leg.name for leg in self.legs)
+        """The fields' names."""
+        return tuple(field.name for field in self.fields)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,38 +88,38 @@ class Fused:
     Examples
     --------
     >>> from zipfian.fuse import Linear
-    >>> found = [LegList("a", np.array([7]), np.array([4.0]), 9), LegList("b", np.array([3]), np.array([0.9]), 9)]
+    >>> found = [FieldList("a", np.array([7]), np.array([4.0]), 9), FieldList("b", np.array([3]), np.array([0.9]), 9)]
     >>> candidates = gather(found, lambda i, docs: np.full(len(docs), 0.5))
     >>> fused = Linear(normalise="none").fuse(candidates)
     >>> fused.docs.tolist(), fused.scores.tolist(), fused.shares.tolist()
     ([7, 3], [4.5, 1.4], [[4.0, 0.5], [0.5, 0.9]])
     """
 
-    legs: tuple[str, ...]
-    """The legs' names."""
+    fields: tuple[str, ...]
+    """The fields' names."""
     docs: Ints
     """Document numbers, best first."""
     scores: F64
     """What they are ranked by."""
     raw: F64
-    """(documents, legs): the legs' own scores."""
+    """(documents, fields): the fields' own scores."""
     normalised: F64
-    """(documents, legs): the same on the scale they were fused on."""
+    """(documents, fields): the same on the scale they were fused on."""
     ranks: Ints
-    """(documents, legs): place in the leg's own list, from 1; 0 where it is not in the list."""
+    """(documents, fields): place in the field's own list, from 1; 0 where it is not in the list."""
     shares: F64
-    """(documents, legs): parts of the score, in its own unit. Added from left to right they give `scores` to the last
-    bit. They may be negative where a document is worse in a leg than that leg's population."""
+    """(documents, fields): parts of the score, in its own unit. Added from left to right they give `scores` to the last
+    bit. They may be negative where a document is worse in a field than that field's population."""
     weights: F64
-    """(legs,): the weights of this query."""
+    """(fields,): the weights of this query."""
     proved: int
     """So many of the first hits are certain: no document outside the candidates could score above them."""
     populations: tuple[Mapping[str, float], ...] = ()
-    """For each leg what its scores were normalised by: mean and deviation, or low and high."""
-    about: Mapping[str, Any] = field(default_factory=dict)
+    """For each field what its scores were normalised by: mean and deviation, or low and high."""
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Method and settings, and the signals that set the weights."""
     scale: F64 | None = None
-    """(documents,): what the weights are multiplied by, where a document is judged by some of the legs only."""
+    """(documents,): what the weights are multiplied by, where a document is judged by some of the fields only."""
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -127,23 +128,23 @@ class Fused:
         """The first k."""
         rows = slice(0, k)
         return Fused(
-            self.legs, self.docs[rows], self.scores[rows], self.raw[rows], self.normalised[rows], self.ranks[rows],
+            self.fields, self.docs[rows], self.scores[rows], self.raw[rows], self.normalised[rows], self.ranks[rows],
             self.shares[rows], self.weights, min(self.proved, k), self.populations, self.about,
             None if self.scale is None else self.scale[rows],
         )  # fmt: skip
 
 
-def gather(legs: Sequence[LegList], score: Score, also: Ints | None = None) -> Candidates:
-    """The union of the legs' lists; whoever missed a leg's list gets its exact score from that leg all the same.
+def gather(fields: Sequence[FieldList], score: Score, also: Ints | None = None) -> Candidates:
+    """The union of the fields' lists; whoever missed a field's list gets its exact score from that field all the same.
 
     Parameters
     ----------
-    legs
-        What each leg found, at least one; every leg once.
+    fields
+        What each field found, at least one; every field once.
     score
-        `score(i, docs)`: exact scores of documents (ascending) in the i-th leg; NaN where it can have none.
+        `score(i, docs)`: exact scores of documents (ascending) in the i-th field; NaN where it can have none.
     also
-        Documents that take part although no leg lists them: to learn what they would score.
+        Documents that take part although no field lists them: to learn what they would score.
 
     Returns
     -------
@@ -153,47 +154,47 @@ def gather(legs: Sequence[LegList], score: Score, also: Ints | None = None) -> C
     Raises
     ------
     InvalidInput
-        No leg, one leg twice, a list out of order, or scores that are not one finite number for each document.
+        No field, one field twice, a list out of order, or scores that are not one finite number for each document.
 
     Examples
     --------
-    >>> found = [LegList("a", np.array([7]), np.array([4.0]), 9), LegList("b", np.array([3]), np.array([0.9]), 9)]
+    >>> found = [FieldList("a", np.array([7]), np.array([4.0]), 9), FieldList("b", np.array([3]), np.array([0.9]), 9)]
     >>> gather(found, lambda i, docs: np.full(len(docs), 0.5)).scores.tolist()
     [[0.5, 0.9], [4.0, 0.5]]
     """
-    if not legs:
-        raise InvalidInput("a fusion needs at least one leg")
-    names = [leg.name for leg in legs]
+    if not fields:
+        raise InvalidInput("a fusion needs at least one field")
+    names = [field.name for field in fields]
     if len(set(names)) != len(names):
-        raise InvalidInput(f"every leg is fused once: {', '.join(names)}")
+        raise InvalidInput(f"every field is fused once: {', '.join(names)}")
     docs = np.unique(
-        np.concatenate([np.asarray(leg.docs, np.int64) for leg in legs] + ([] if also is None else [also]))
+        np.concatenate([np.asarray(field.docs, np.int64) for field in fields] + ([] if also is None else [also]))
     )
-    scores = np.empty((len(docs), len(legs)), np.float64)
-    ranks = np.zeros((len(docs), len(legs)), np.int64)
-    for i, leg in enumerate(legs):
-        _check(leg)
-        at = np.searchsorted(docs, leg.docs)
-        scores[at, i] = leg.scores
-        ranks[at, i] = np.arange(1, len(leg.docs) + 1)
+    scores = np.empty((len(docs), len(fields)), np.float64)
+    ranks = np.zeros((len(docs), len(fields)), np.int64)
+    for i, field in enumerate(fields):
+        _check(field)
+        at = np.searchsorted(docs, field.docs)
+        scores[at, i] = field.scores
+        ranks[at, i] = np.arange(1, len(field.docs) + 1)
         missing = np.flatnonzero(ranks[:, i] == 0)
         if len(missing):
             found = np.asarray(score(i, docs[missing]), np.float64)
             if found.shape != missing.shape or np.isinf(found).any():
-                raise InvalidInput(f"leg {leg.name!r} gave no usable scores for {len(missing)} candidates")
+                raise InvalidInput(f"field {field.name!r} gave no usable scores for {len(missing)} candidates")
             scores[missing, i] = found
-    return Candidates(tuple(legs), docs, scores, ranks)
+    return Candidates(tuple(fields), docs, scores, ranks)
 
 
-def _check(leg: LegList) -> None:
-    if leg.docs.shape != leg.scores.shape or leg.docs.ndim != 1:
-        raise InvalidInput(f"leg {leg.name!r}: {leg.docs.shape} documents but {leg.scores.shape} scores")
-    if not np.isfinite(leg.scores).all():
-        raise InvalidInput(f"leg {leg.name!r} holds scores that are NaN or infinite")
-    if len(leg.scores) > 1 and np.any(np.diff(leg.scores) > 0):
-        raise InvalidInput(f"leg {leg.name!r}: the list must be in descending order of scores")
-    if leg.n_scored < len(leg.docs):
-        raise InvalidInput(f"leg {leg.name!r} lists {len(leg.docs)} documents but scored {leg.n_scored}")
+def _check(field: FieldList) -> None:
+    if field.docs.shape != field.scores.shape or field.docs.ndim != 1:
+        raise InvalidInput(f"field {field.name!r}: {field.docs.shape} documents but {field.scores.shape} scores")
+    if not np.isfinite(field.scores).all():
+        raise InvalidInput(f"field {field.name!r} holds scores that are NaN or infinite")
+    if len(field.scores) > 1 and np.any(np.diff(field.scores) > 0):
+        raise InvalidInput(f"field {field.name!r}: the list must be in descending order of scores")
+    if field.n_scored < len(field.docs):
+        raise InvalidInput(f"field {field.name!r} lists {len(field.docs)} documents but scored {field.n_scored}")
 
 
 def combine(
@@ -208,7 +209,7 @@ def combine(
 ) -> Fused:
     """Weigh, add from left to right, sort; ties by `tie_break`, then in document order.
 
-    `ceiling` holds, for each leg, what the normalised score of a document outside the candidates cannot exceed;
+    `ceiling` holds, for each field, what the normalised score of a document outside the candidates cannot exceed;
     `scale`, for each document, what the weights are multiplied by.
     """
     shares = normalised * (weights if scale is None else weights * scale[:, None])
@@ -230,23 +231,23 @@ def combine(
 
 
 def weights_of(candidates: Candidates, given: Mapping[str, float]) -> F64:
-    """One weight for each leg, 1 where none was given; names that no leg has are an error."""
+    """One weight for each field, 1 where none was given; names that no field has are an error."""
     unknown = [name for name in given if name not in candidates.names]
     if unknown:
-        raise InvalidInput(f"a weight for leg {unknown[0]!r}, but the legs are: {', '.join(candidates.names)}")
+        raise InvalidInput(f"a weight for field {unknown[0]!r}, but the fields are: {', '.join(candidates.names)}")
     return np.array([given.get(name, 1.0) for name in candidates.names], np.float64)
 
 
 def check_weights(weights: Mapping[str, float]) -> dict[str, float]:
     """Weights as plain floats, finite and not negative, at least one above 0."""
     if not isinstance(weights, Mapping):
-        raise InvalidInput(f"weights must name the legs, such as {{'words': 1.0}}, not {shown(weights)}")
+        raise InvalidInput(f"weights must name the fields, such as {{'words': 1.0}}, not {shown(weights)}")
     out: dict[str, float] = {}
     for name, value in weights.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)):
-            raise InvalidInput(f"the weight of leg {name!r} must be a number, not {shown(value)}")
+            raise InvalidInput(f"the weight of field {name!r} must be a number, not {shown(value)}")
         if not 0.0 <= value <= sys.float_info.max:
-            raise InvalidInput(f"the weight of leg {name!r} must be finite and at least 0, not {shown(value)}")
+            raise InvalidInput(f"the weight of field {name!r} must be finite and at least 0, not {shown(value)}")
         out[str(name)] = float(value)
     if out and not any(out.values()):
         raise InvalidInput("all weights are 0: nothing would be ranked")

@@ -1,9 +1,10 @@
-"""Linear fusion: sum over legs of weight x normalised score."""
+"""Linear fusion: sum over fields of weight x normalised score."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from zipfian.errors import InvalidInput, shown
@@ -18,9 +19,9 @@ class Linear:
     Parameters
     ----------
     weights
-        By leg name; a leg that is not named has 1.
+        By field name; a field that is not named has 1.
     normalise
-        `z`: distance from the mean of the leg's best, in deviations. `minmax`: 0 to 1. `none`: scores as they are.
+        `z`: distance from the mean of the field's best, in deviations. `minmax`: 0 to 1. `none`: scores as they are.
 
     Raises
     ------
@@ -33,7 +34,7 @@ class Linear:
     {'method': 'linear', 'weights': {'words': 1.0, 'latent': 2.0}, 'normalise': 'z'}
     """
 
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     normalise: Kind = "z"
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class Linear:
         return cls({first: float(alpha), second: 1.0 - float(alpha)}, normalise)
 
     def depth(self, k: int) -> int:
-        """How many documents to ask of every leg for `k` hits."""
+        """How many documents to ask of every field for `k` hits."""
         return max(k, POOL)
 
     def fuse(self, candidates: Candidates) -> Fused:

@@ -23,7 +23,7 @@ class Method(Protocol):
     """
 
     def depth(self, k: int) -> int:
-        """How many documents to ask of every leg for k hits; the same for all k up to the population's size."""
+        """How many documents to ask of every field for k hits; the same for all k up to the population's size."""
 
     def fuse(self, candidates: Candidates) -> Fused:
         """Rank the candidates."""

@@ -1,6 +1,6 @@
-"""Scores of different legs on one scale.
+"""Scores of different fields on one scale.
 
-The population is the same for every k: the leg's own POOL best documents for this query under this filter, by exact
+The population is the same for every k: the field's own POOL best documents for this query under this filter, by exact
 score. Where fewer documents share a term with the query, the others stand in it with their score, which is 0. A search
 that asks for more than POOL hits looks at more candidates, but normalises by the same POOL; so the fused score of a
 document depends on the query, the filter and the snapshot, and on nothing else.
@@ -9,9 +9,10 @@ document depends on the query, the filter and the snapshot, and on nothing else.
     minmax   0 for the last of the population, 1 for the first; beyond it, below 0
     z        distance from the population's mean in standard deviations
 
-A peaked leg (few documents far above the rest) gets large z at the top, a flat one small: how decided a leg is enters
-here already. A leg whose population has no spread says nothing, and everything in it is 0. A document that a leg cannot
-score (no vector) counts as the last of the population.
+A peaked field (few documents far above the rest) gets large z at the top, a flat one small: how decided a field is
+enters
+here already. A field whose population has no spread says nothing, and everything in it is 0. A document that a field
+cannot score (no vector) counts as the last of the population.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, shown
-from zipfian.fuse.candidates import Candidates, LegList
+from zipfian.fuse.candidates import Candidates, FieldList
 
 F64 = npt.NDArray[np.float64]
 Kind = Literal["none", "minmax", "z"]
 
 POOL = 100
-"""Documents of a leg's population."""
+"""Documents of a field's population."""
 
 
 def check_kind(kind: str) -> None:
@@ -38,16 +39,16 @@ def check_kind(kind: str) -> None:
         raise InvalidInput(f"unknown normalisation {shown(kind)}; one of {', '.join(get_args(Kind))}")
 
 
-def population(leg: LegList, pool: int = POOL) -> F64:
-    """The scores that a leg's normalisation is made from, best first."""
-    best = np.asarray(leg.scores[:pool], np.float64)
-    size = min(pool, leg.n_scored)
+def population(field: FieldList, pool: int = POOL) -> F64:
+    """The scores that a field's normalisation is made from, best first."""
+    best = np.asarray(field.scores[:pool], np.float64)
+    size = min(pool, field.n_scored)
     return np.concatenate([best, np.zeros(max(0, size - len(best)))])
 
 
-def constants(leg: LegList, kind: Kind, pool: int = POOL) -> dict[str, float]:
+def constants(field: FieldList, kind: Kind, pool: int = POOL) -> dict[str, float]:
     """(raw - shift) / unit is the normalised score; with the numbers that explain them."""
-    scores = population(leg, pool)
+    scores = population(field, pool)
     if kind == "none" or not len(scores):
         return {"shift": 0.0, "unit": 1.0, "last": 0.0}
     last = float(scores.min())
@@ -61,14 +62,14 @@ def constants(leg: LegList, kind: Kind, pool: int = POOL) -> dict[str, float]:
 
 
 def normalise(candidates: Candidates, kind: Kind, pool: int = POOL) -> tuple[F64, F64, tuple[Mapping[str, float], ...]]:
-    """(documents, legs) on one scale; what no document outside can exceed in each leg; the constants used."""
+    """(documents, fields) on one scale; what no document outside can exceed in each field; the constants used."""
     columns, ceiling, used = [], [], []
-    for i, leg in enumerate(candidates.legs):
-        numbers = constants(leg, kind, pool)
+    for i, field in enumerate(candidates.fields):
+        numbers = constants(field, kind, pool)
         raw = np.where(np.isnan(candidates.scores[:, i]), numbers["last"], candidates.scores[:, i])
-        # whoever is outside the leg's list scores at most like its end, or 0 where the list holds all that match
-        complete = len(leg.docs) >= leg.n_scored
-        bound = numbers["last"] if complete else (float(leg.scores[-1]) if len(leg.scores) else 0.0)
+        # whoever is outside the field's list scores at most like its end, or 0 where the list holds all that match
+        complete = len(field.docs) >= field.n_scored
+        bound = numbers["last"] if complete else (float(field.scores[-1]) if len(field.scores) else 0.0)
         if kind == "none":
             columns.append(np.nan_to_num(candidates.scores[:, i], nan=0.0))
             ceiling.append(max(bound, 0.0))

@@ -1,10 +1,11 @@
-"""Reciprocal rank fusion: sum over legs of weight / (k + rank) (Cormack, Clarke and Buettcher 2009)."""
+"""Reciprocal rank fusion: sum over fields of weight / (k + rank) (Cormack, Clarke and Buettcher 2009)."""
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,15 @@ RANKS = 1_000
 class RRF:
     """Weighted reciprocal rank fusion.
 
-    Ranks are the legs' own, over all documents the filter allows, counted to `ranks`. A document further down has rank
+    Ranks are the fields' own, over all documents the filter allows, counted to `ranks`. A document further down has
+    rank
     `ranks` + 1 however far down it is (never nothing at all), so its score does not depend on k. Documents with equal
-    sums of reciprocal ranks are ordered by their exact scores in the legs (z-scores, weighted alike).
+    sums of reciprocal ranks are ordered by their exact scores in the fields (z-scores, weighted alike).
 
     Parameters
     ----------
     weights
-        By leg name; a leg that is not named has 1.
+        By field name; a field that is not named has 1.
     k
         The constant of the formula: the larger, the less the first ranks stand out.
     ranks
@@ -41,15 +43,15 @@ class RRF:
 
     Examples
     --------
-    >>> from zipfian.fuse import LegList, gather
-    >>> a = LegList("a", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9)
-    >>> b = LegList("b", np.array([7, 5]), np.array([0.9, 0.2]), n_scored=9)
+    >>> from zipfian.fuse import FieldList, gather
+    >>> a = FieldList("a", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9)
+    >>> b = FieldList("b", np.array([7, 5]), np.array([0.9, 0.2]), n_scored=9)
     >>> fused = RRF().fuse(gather([a, b], lambda i, docs: np.zeros(len(docs))))
     >>> fused.docs[0], fused.scores[0] == 1 / 61 + 1 / 61
     (np.int64(7), np.True_)
     """
 
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
     k: float = 60.0
     ranks: int = RANKS
 
@@ -61,7 +63,7 @@ class RRF:
             raise InvalidInput(f"ranks must be a whole number of at least 1, not {shown(self.ranks)}")
 
     def depth(self, k: int) -> int:
-        """How many documents to ask of every leg for `k` hits."""
+        """How many documents to ask of every field for `k` hits."""
         return max(k, self.ranks, POOL)
 
     def fuse(self, candidates: Candidates) -> Fused:

@@ -9,21 +9,21 @@ import numpy.typing as npt
 
 from zipfian.index.phi import apply_phi
 from zipfian.retrieve.scoring import BM25
-from zipfian.retrieve.searcher import LegSearcher, Query
+from zipfian.retrieve.searcher import FieldSearcher, TermQuery
 from zipfian.retrieve.statistics import Term
 
 F64 = npt.NDArray[np.float64]
 
 
 def coverage(
-    searcher: LegSearcher,
+    searcher: FieldSearcher,
     terms: Mapping[Term, float] | Mapping[str, float] | Mapping[int, float],
-    query: Query,
+    query: TermQuery,
     best: float,
 ) -> float | None:
     """How much of what a words query asks for its best document holds: 0 (nothing) to 1 (all of it).
 
-    The leg's best score is compared with what a document of average length would score that has every
+    The field's best score is compared with what a document of average length would score that has every
     word of the query once: the idf of all query words, unknown ones (in no document, hence as rare as can be) included.
     Rare words weigh most in this sum. Near 1, some document has all that was asked, rare words first, and words alone
     decide well; a long question whose best document has a third of it did not use the documents' words.
@@ -31,13 +31,13 @@ def coverage(
     Parameters
     ----------
     searcher
-        Of the words leg.
+        Of the words field.
     terms
         The query's words and how often it names each.
     query
         The same as the searcher's query, for its formula.
     best
-        The leg's best score.
+        The field's best score.
 
     Returns
     -------

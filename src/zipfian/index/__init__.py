@@ -4,7 +4,7 @@ From the disk upwards:
 
 - `directory`: a flat folder of write-once files, and the writer's lock; the one place that touches the disk;
 - `container`: the one file format, named arrays with a checksum on every block;
-- `leg`, `docstore`, `columns`, `vectors`, `deletes`: what the files of a segment hold;
+- `field`, `docstore`, `columns`, `vectors`, `deletes`: what the files of a segment hold;
 - `segment`, `merge`: a segment as a whole, and several joined into one;
 - `manifest`, `commit`, `snapshot`: the commit, its writer, and its readers;
 - `check`, `restore`: is everything as it was written, and what to do if not.

@@ -18,7 +18,7 @@ from zipfian.index.column import Column
 from zipfian.index.deletes import Deletes
 from zipfian.index.docstore import DocStoreReader, id_hashes
 from zipfian.index.docstore_writer import encode_id
-from zipfian.index.leg import LegReader
+from zipfian.index.field import FieldReader
 from zipfian.index.lengths import exact_sum, posting_lengths
 from zipfian.index.metadata import element_type, microseconds
 from zipfian.index.postings import Tf
@@ -30,8 +30,8 @@ _DOCS = 1 << 14
 
 def cross_check(segment: SegmentReader) -> None:
     """`IndexCorrupt`, naming a file, if two parts of a segment contradict each other."""
-    for leg in segment.legs.values():
-        _check_leg(leg)
+    for field in segment.fields.values():
+        _check_field(field)
     _check_documents(segment)
     _check_deletes(segment)
     _check_vectors(segment)
@@ -56,32 +56,32 @@ def cross_check_ids(segments: Sequence[SegmentReader]) -> None:
                 seen.add(name)
 
 
-def _check_leg(leg: LegReader) -> None:
+def _check_field(field: FieldReader) -> None:
     """Postings against lengths, and against the forward index."""
-    name = leg.file.name
-    leg.terms.verify()
-    lengths = np.zeros(leg.n_docs, np.int64)
+    name = field.file.name
+    field.terms.verify()
+    lengths = np.zeros(field.n_docs, np.int64)
     by_term = 0
-    for low, high, docs, tf in leg.scan():
+    for low, high, docs, tf in field.scan():
         if not np.all(np.isfinite(tf) & (tf > 0)):
             raise IndexCorrupt(name, "a term frequency is not a positive number")
-        term = np.repeat(np.arange(low, high), leg.df[low:high])
+        term = np.repeat(np.arange(low, high), field.df[low:high])
         by_term += _fingerprint(docs, term)
-        np.add.at(lengths, docs, _shares(leg, tf))
-    if not np.array_equal(lengths, leg.lengths) or leg.total_length != exact_sum(leg.lengths):
+        np.add.at(lengths, docs, _shares(field, tf))
+    if not np.array_equal(lengths, field.lengths) or field.total_length != exact_sum(field.lengths):
         raise IndexCorrupt(name, "its document lengths do not follow from its postings")
     by_doc = 0
-    for start, indptr, terms in leg.rows.scan():
+    for start, indptr, terms in field.rows.scan():
         by_doc += _fingerprint(np.repeat(np.arange(start, start + len(indptr) - 1), np.diff(indptr)), terms)
     if (by_doc - by_term) % 2**64:
         raise IndexCorrupt(name, "its forward index does not hold the postings that its posting lists hold")
 
 
-def _shares(leg: LegReader, tf: Tf) -> Ints:
+def _shares(field: FieldReader, tf: Tf) -> Ints:
     try:
-        return posting_lengths(tf, leg.spec.tf, leg.spec.scale, leg.spec.phi)
+        return posting_lengths(tf, field.spec.tf, field.spec.scale, field.spec.phi)
     except LimitExceeded as e:
-        raise IndexCorrupt(leg.file.name, str(e)) from e
+        raise IndexCorrupt(field.file.name, str(e)) from e
 
 
 def _fingerprint(docs: npt.NDArray[Any], terms: npt.NDArray[Any]) -> int:
@@ -104,8 +104,8 @@ def _check_documents(segment: SegmentReader) -> None:
             raise IndexCorrupt(docs.file.name, f"the id {docs.id(int(of[at]))!r} is there twice")
     by_doc = np.empty(docs.n_docs, np.uint64)
     by_doc[of] = hashes
-    fields = segment.columns.fields if segment.columns else {}
-    columns = {name: _Stored(column) for name in fields if (column := segment.column(name)) is not None}
+    types = segment.columns.types if segment.columns else {}
+    columns = {name: _Stored(column) for name in types if (column := segment.column(name)) is not None}
     for start in range(0, docs.n_docs, _DOCS):
         stop = min(start + _DOCS, docs.n_docs)
         if not np.array_equal(id_hashes([_checked_id(docs, d) for d in range(start, stop)]), by_doc[start:stop]):
@@ -117,7 +117,7 @@ def _check_documents(segment: SegmentReader) -> None:
                 where = segment.entry.files["col"].name
                 raise IndexCorrupt(where, f"its column {name!r} does not hold what the documents hold")
         if any(value is not None and name not in columns for name, value in row.items()):
-            raise IndexCorrupt(docs.file.name, "its metadata has fields without a column")
+            raise IndexCorrupt(docs.file.name, "its metadata has columns without a column")
 
 
 def _checked_id(docs: DocStoreReader, doc: int) -> bytes:
@@ -162,15 +162,15 @@ def _check_deletes(segment: SegmentReader) -> None:
     if "del" not in segment.entry.files:
         return
     deletes = segment.deletes
-    again = Deletes.none(segment.n_docs).plus(np.flatnonzero(deletes.deleted), segment.legs)
-    for name in segment.legs:
-        stored, counted = deletes.leg(name), again.leg(name)
+    again = Deletes.none(segment.n_docs).plus(np.flatnonzero(deletes.deleted), segment.fields)
+    for name in segment.fields:
+        stored, counted = deletes.field(name), again.field(name)
         if (
             not np.array_equal(stored.terms, counted.terms)
             or not np.array_equal(stored.counts, counted.counts)
             or stored.length != counted.length
         ):
-            raise IndexCorrupt(segment.entry.files["del"].name, f"what it takes away from leg {name!r} is wrong")
+            raise IndexCorrupt(segment.entry.files["del"].name, f"what it takes away from field {name!r} is wrong")
 
 
 def _check_vectors(segment: SegmentReader) -> None:

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.errors import FormatTooNew, IndexCorrupt
+from zipfian.errors import FormatTooNew, FormatTooOld, IndexCorrupt
 from zipfian.limits import MAX_TOC_BYTES, MAX_TOC_COMMAS
 
 MAGIC = b"ZPFN"
-VERSION = 1
+VERSION = 2
+"""2: fields and columns under these names, as of 0.2. 1 is of zipfian 0.1."""
 ALIGN = 64
 BLOCK = 64 * 1024
 HEADER = struct.Struct("<4sHH8sQ")
@@ -143,16 +144,21 @@ def parse_header(name: str, head: bytes, kind: str, file_id: int) -> None:
     magic, version, reserved, raw_kind, found_id = HEADER.unpack(head)
     if magic != MAGIC:
         raise IndexCorrupt(name, "is not a zipfian data file")
-    if version > VERSION:
-        raise too_new(name, version)
-    if version != VERSION or reserved != 0 or found_id != file_id:
+    if version != VERSION:
+        raise other_format(name, version)
+    if reserved != 0 or found_id != file_id:
         raise IndexCorrupt(name, "its header and footer do not belong together")
     if raw_kind.rstrip(b"\0") != kind.encode("ascii"):
         raise IndexCorrupt(name, f"is a file of kind {raw_kind.rstrip(bytes(1))!r} where {kind!r} was expected")
 
 
-def too_new(name: str, version: int) -> FormatTooNew:
+def other_format(name: str, version: int) -> FormatTooNew | FormatTooOld:
     """The error for a format this release cannot read."""
+    if version < VERSION:
+        return FormatTooOld(
+            f"{name} has format {version}, of an older zipfian; this release reads format {VERSION} only: "
+            "index the documents into a new collection"
+        )
     return FormatTooNew(
         f"{name} has format {version}; this release reads up to format {VERSION}: upgrade with pip install -U zipfian"
     )

@@ -64,7 +64,8 @@ def check(directory: Directory, progress: Progress = lambda name, size: None) ->
     """Read every file of every commit that is kept, and compare postings, lengths, forward index and deletes.
 
     Damage ends up in the report, so that one run finds all of it; nothing is changed. It raises only if there is
-    nothing to check (`IndexNotFound`) or a newer release wrote it (`FormatTooNew`). A writer may be at work meanwhile.
+    nothing to check (`IndexNotFound`) or another release wrote it (`FormatTooNew`, `FormatTooOld`).
+    A writer may be at work meanwhile.
     """
     note = read_note(directory)
     names = directory.list()

@@ -1,4 +1,4 @@
-"""One metadata field as an array, for filters, instead of one JSON object per document.
+"""One metadata column as an array, for filters, instead of one JSON object per document.
 
     string     a dictionary of the distinct values and the number of each document's value in it
     integer    int64
@@ -7,7 +7,7 @@
     date       int64 microseconds since 1970 UTC
     list[T]    the elements of all documents as a column of T, and where each document's elements start
 
-`present` says which documents have the field. Values of the others are zero and mean nothing.
+`present` says which documents have the column. Values of the others are zero and mean nothing.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy.typing as npt
 from zipfian.errors import InvalidInput
 from zipfian.index._arrays import Bools, Ints, offsets
 from zipfian.index.metadata import (
-    FieldType,
+    ColumnType,
     ScalarType,
     element_type,
-    infer_field_type,
-    merge_field_types,
+    infer_column_type,
+    merge_column_types,
     microseconds,
 )
 from zipfian.index.terms import WordTerms, merge_words
@@ -36,14 +36,14 @@ _TYPES = {"string": np.int64, "integer": np.int64, "number": np.float64, "boolea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """The values of one field for all documents of a segment.
+    """The values of one column for all documents of a segment.
 
     `values` holds integers (integer, date), float64 (number), bool (boolean), or numbers into `words` (string); for a
-    list field, all elements, those of document d at `starts[d]` to `starts[d + 1]`. For a number, `odd` are the exact
+    list column, all elements, those of document d at `starts[d]` to `starts[d + 1]`. For a number, `odd` are the exact
     values, at the places `odd_at`, that `values` could only round.
     """
 
-    type: FieldType
+    type: ColumnType
     present: Bools
     values: npt.NDArray[Any]
     starts: Ints | None = None
@@ -53,22 +53,22 @@ class Column:
 
     @property
     def n_docs(self) -> int:
-        """Documents, with or without the field."""
+        """Documents, with or without the column."""
         return len(self.present)
 
     @classmethod
-    def build(cls, field_type: FieldType, rows: Sequence[Any]) -> Column:
-        """The column of one value (or None) per document; all must be of the field's type."""
+    def build(cls, column_type: ColumnType, rows: Sequence[Any]) -> Column:
+        """The column of one value (or None) per document; all must be of the column's type."""
         present = np.fromiter((v is not None for v in rows), np.bool_, len(rows))
-        if not field_type.startswith("list"):
+        if not column_type.startswith("list"):
             if any(isinstance(v, list | tuple) for v in rows):
-                raise InvalidInput(f"a list where a single {field_type} was expected")
-            return cls(field_type, present, **_build_values(element_type(field_type), rows))
+                raise InvalidInput(f"a list where a single {column_type} was expected")
+            return cls(column_type, present, **_build_values(element_type(column_type), rows))
         if any(v is not None and not isinstance(v, list | tuple) for v in rows):
-            raise InvalidInput(f"a single value where a {field_type} was expected")
+            raise InvalidInput(f"a single value where a {column_type} was expected")
         starts = offsets(np.fromiter((len(v or ()) for v in rows), np.int64, len(rows)))
         flat = [x for v in rows for x in v or ()]
-        return cls(field_type, present, starts=starts, **_build_values(element_type(field_type), flat))
+        return cls(column_type, present, starts=starts, **_build_values(element_type(column_type), flat))
 
     def select(self, keep: Bools) -> Column:
         """The column of the documents whose flag is set."""
@@ -86,17 +86,17 @@ class Column:
 
 
 def build_columns(
-    metadata: Sequence[Mapping[str, Any]], fields: Mapping[str, FieldType]
+    metadata: Sequence[Mapping[str, Any]], columns: Mapping[str, ColumnType]
 ) -> Iterator[tuple[str, Column]]:
-    """A column for each field that at least one of the documents has, one at a time."""
+    """A column for each column that at least one of the documents has, one at a time."""
     seen = {name for row in metadata for name, value in row.items() if value is not None}
-    if unknown := sorted(seen - fields.keys()):
-        raise InvalidInput(f"metadata field {unknown[0]!r} has no type; known fields: {', '.join(fields) or 'none'}")
+    if unknown := sorted(seen - columns.keys()):
+        raise InvalidInput(f"metadata column {unknown[0]!r} has no type; known columns: {', '.join(columns) or 'none'}")
     for name in sorted(seen):
         try:
-            yield name, Column.build(fields[name], [row.get(name) for row in metadata])
+            yield name, Column.build(columns[name], [row.get(name) for row in metadata])
         except InvalidInput as e:
-            raise InvalidInput(f"metadata field {name!r}: {e}") from None
+            raise InvalidInput(f"metadata column {name!r}: {e}") from None
 
 
 def join_columns(parts: Sequence[tuple[Column | None, int]]) -> Column:
@@ -104,7 +104,7 @@ def join_columns(parts: Sequence[tuple[Column | None, int]]) -> Column:
     columns = [c for c, _ in parts if c is not None]
     joined_type = columns[0].type
     for column in columns[1:]:
-        joined_type = merge_field_types("", joined_type, column.type)
+        joined_type = merge_column_types("", joined_type, column.type)
     present = [np.zeros(n, np.bool_) if c is None else c.present for c, n in parts]
     filled = [_absent(joined_type, n) if c is None else _widen(c, joined_type) for c, n in parts]
     values, extra = _join_values(filled)
@@ -119,7 +119,7 @@ def join_columns(parts: Sequence[tuple[Column | None, int]]) -> Column:
 def _build_values(kind: ScalarType | None, rows: Sequence[Any]) -> dict[str, Any]:
     """The arrays of a column of scalars, as arguments of `Column`; None stands for a missing value."""
     for value in rows:
-        if value is not None and (found := infer_field_type(value)) != kind and (found, kind) != ("integer", "number"):
+        if value is not None and (found := infer_column_type(value)) != kind and (found, kind) != ("integer", "number"):
             raise InvalidInput(f"a value of type {found} where {kind or 'nothing'} was expected")
     if kind == "string":
         words = sorted({v for v in rows if v is not None})
@@ -142,12 +142,12 @@ def _numbers(rows: Sequence[Any]) -> dict[str, Any]:
     return {"values": values, "odd_at": np.array(odd_at, np.int64), "odd": odd}
 
 
-def _absent(field_type: FieldType, n: int) -> Column:
-    """The column of n documents that do not have the field."""
-    is_list = field_type.startswith("list")
-    kind = element_type(field_type) or "integer"
+def _absent(column_type: ColumnType, n: int) -> Column:
+    """The column of n documents that do not have the column."""
+    is_list = column_type.startswith("list")
+    kind = element_type(column_type) or "integer"
     return Column(
-        field_type,
+        column_type,
         np.zeros(n, np.bool_),
         np.zeros(0 if is_list else n, _TYPES[kind]),
         np.zeros(n + 1, np.int64) if is_list else None,
@@ -155,13 +155,13 @@ def _absent(field_type: FieldType, n: int) -> Column:
     )
 
 
-def _widen(column: Column, field_type: FieldType) -> Column:
+def _widen(column: Column, column_type: ColumnType) -> Column:
     """The same values in a column of a wider type."""
-    if column.type == field_type:
+    if column.type == column_type:
         return column
     if column.type == "list":
-        return replace(_absent(field_type, column.n_docs), present=column.present)
-    return replace(column, type=field_type, **_numbers(column.values.tolist()))
+        return replace(_absent(column_type, column.n_docs), present=column.present)
+    return replace(column, type=column_type, **_numbers(column.values.tolist()))
 
 
 def _join_values(columns: Sequence[Column]) -> tuple[npt.NDArray[Any], dict[str, Any]]:

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from zipfian._version import __version__
-from zipfian.errors import FormatTooNew, IndexCorrupt, IndexExists, IndexLocked, InvalidInput
+from zipfian.errors import FormatTooNew, FormatTooOld, IndexCorrupt, IndexExists, IndexLocked, InvalidInput
 from zipfian.index._collect import Collector
 from zipfian.index._publish import publish
 from zipfian.index.directory import LOCK_NAME, Directory
@@ -134,7 +134,7 @@ class Writer:
             self._set((*self._entries[:start], *([new] if new is not None else []), *self._entries[stop:]))
 
     def update(self, entry: SegmentEntry) -> None:
-        """Replace the entry with the same id: the segment got a new file (a leg, deletes)."""
+        """Replace the entry with the same id: the segment got a new file (a field, deletes)."""
         with self._open():
             if entry.id not in {known.id for known in self._entries}:
                 raise InvalidInput(f"there is no segment {entry.id!r}")
@@ -231,7 +231,7 @@ class Writer:
         try:
             if older:
                 self._previous = read_manifest(self.directory, older[-1])
-        except (IndexCorrupt, FormatTooNew):
+        except (IndexCorrupt, FormatTooNew, FormatTooOld):
             return  # what it named is not known, so nothing is swept while it is one of the two commits kept
         self._collector.sweep()
         self._collect()

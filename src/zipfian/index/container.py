@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, InvalidInput
+from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
 from zipfian.index import _layout
 from zipfian.index._layout import ALIGN, BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer, Section
 from zipfian.index.directory import ByteArray, Directory
@@ -203,7 +203,7 @@ class SectionFile:
         try:
             footer = _layout.parse_footer(name, len(data), data[-FOOTER.size :].tobytes())
         except IndexCorrupt as e:  # a later format may end differently
-            raise _newer(name, data) or e from None
+            raise _of_another_release(name, data) or e from None
         table = data[footer.end : len(data) - FOOTER.size].tobytes()
         if zlib.crc32(table) != footer.table_crc:
             raise IndexCorrupt(name, "its checksum table is damaged")
@@ -295,6 +295,6 @@ class SectionFile:
         return data
 
 
-def _newer(name: str, data: ByteArray) -> FormatTooNew | None:
+def _of_another_release(name: str, data: ByteArray) -> FormatTooNew | FormatTooOld | None:
     magic, version, *_ = HEADER.unpack(data[: HEADER.size].tobytes())
-    return _layout.too_new(name, version) if magic == _layout.MAGIC and version > _layout.VERSION else None
+    return _layout.other_format(name, version) if magic == _layout.MAGIC and version != _layout.VERSION else None

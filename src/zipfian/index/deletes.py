@@ -1,6 +1,6 @@
 """Deleted documents of a segment, with what their absence does to the statistics.
 
-Segments never change, so a delete is a new small file: a bit per document, and for each leg how many of the deleted
+Segments never change, so a delete is a new small file: a bit per document, and for each field how many of the deleted
 documents had each term, and the sum of their lengths. The forward index gives these when the delete is committed, at
 O(deleted documents); opening an index then subtracts two short arrays and never looks at a posting. A newer delete
 file of a segment holds everything the older one did and takes its place.
@@ -8,8 +8,9 @@ file of a segment holds everything the older one did and takes its place.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from zipfian.index._arrays import Bools, Ints, chunks, pack_flags, smallest_uint
 from zipfian.index._sections import UINT32, flags, meta_int, require, unpack_flags
 from zipfian.index.container import FileRef, SectionFile, SectionWriter
 from zipfian.index.directory import Directory
-from zipfian.index.leg import LegReader
+from zipfian.index.field import FieldReader
 from zipfian.index.lengths import exact_sum
-from zipfian.limits import MAX_DOCUMENTS, MAX_LEGS
+from zipfian.limits import MAX_DOCUMENTS, MAX_FIELDS
 
 KIND = "del"
 
@@ -31,40 +32,40 @@ _POSTINGS = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LegDeletes:
-    """What the deleted documents take away from one leg: `counts[i]` documents of local term `terms[i]`."""
+class FieldDeletes:
+    """What the deleted documents take away from one field: `counts[i]` documents of local term `terms[i]`."""
 
     terms: Ints
     counts: Ints
     length: int
 
     @classmethod
-    def of(cls, leg: LegReader, docs: Ints) -> LegDeletes:
-        """The share of some documents (ascending) in a leg, through the forward index, so many postings at a time."""
+    def of(cls, field: FieldReader, docs: Ints) -> FieldDeletes:
+        """The share of some documents (ascending) in a field, through the forward index, so many postings at a time."""
         share = _NOTHING
-        for first, last in chunks(np.cumsum(leg.rows.mean_terms(docs)), _POSTINGS):
+        for first, last in chunks(np.cumsum(field.rows.mean_terms(docs)), _POSTINGS):
             some = docs[first:last]
-            terms, counts = np.unique(leg.forward_many(some)[1], return_counts=True)
-            share = share.plus(cls(terms.astype(np.int64), counts.astype(np.int64), exact_sum(leg.lengths[some])))
+            terms, counts = np.unique(field.forward_many(some)[1], return_counts=True)
+            share = share.plus(cls(terms.astype(np.int64), counts.astype(np.int64), exact_sum(field.lengths[some])))
         return share
 
-    def plus(self, other: LegDeletes) -> LegDeletes:
+    def plus(self, other: FieldDeletes) -> FieldDeletes:
         """Both together; their documents are distinct."""
         terms, places = np.unique(np.concatenate([self.terms, other.terms]), return_inverse=True)
         counts = np.zeros(len(terms), np.int64)
         np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
-        return LegDeletes(terms, counts, self.length + other.length)
+        return FieldDeletes(terms, counts, self.length + other.length)
 
 
-_NOTHING = LegDeletes(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+_NOTHING = FieldDeletes(np.empty(0, np.int64), np.empty(0, np.int64), 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deletes:
-    """The deleted documents of a segment and their share in each leg."""
+    """The deleted documents of a segment and their share in each field."""
 
     deleted: Bools
-    legs: Mapping[str, LegDeletes] = field(default_factory=dict)
+    fields: Mapping[str, FieldDeletes] = dataclasses.field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -76,11 +77,11 @@ class Deletes:
         """Nothing is deleted."""
         return cls(np.zeros(n_docs, np.bool_))
 
-    def leg(self, name: str) -> LegDeletes:
-        """The share in one leg."""
-        return self.legs.get(name, _NOTHING)
+    def field(self, name: str) -> FieldDeletes:
+        """The share in one field."""
+        return self.fields.get(name, _NOTHING)
 
-    def plus(self, docs: npt.NDArray[Any], legs: Mapping[str, LegReader]) -> Deletes:
+    def plus(self, docs: npt.NDArray[Any], fields: Mapping[str, FieldReader]) -> Deletes:
         """These and some more documents; those already deleted are passed over."""
         if len(docs) and not 0 <= int(docs.min()) <= int(docs.max()) < len(self.deleted):
             raise InvalidInput(f"documents out of range in a segment of {len(self.deleted)}")
@@ -88,21 +89,21 @@ class Deletes:
         more[docs] = True
         more &= ~self.deleted
         new = np.flatnonzero(more)
-        shares = {name: self.leg(name).plus(LegDeletes.of(leg, new)) for name, leg in legs.items()}
+        shares = {name: self.field(name).plus(FieldDeletes.of(field, new)) for name, field in fields.items()}
         return Deletes(self.deleted | more, shares)
 
-    def with_leg(self, name: str, leg: LegReader) -> Deletes:
-        """The same documents, counted in one more leg as well."""
-        return Deletes(self.deleted, {**self.legs, name: LegDeletes.of(leg, np.flatnonzero(self.deleted))})
+    def with_field(self, name: str, field: FieldReader) -> Deletes:
+        """The same documents, counted in one more field as well."""
+        return Deletes(self.deleted, {**self.fields, name: FieldDeletes.of(field, np.flatnonzero(self.deleted))})
 
 
 def write_deletes(directory: Directory, name: str, deletes: Deletes) -> FileRef:
     """Write a delete file."""
-    legs = [{"name": key, "terms": len(share.terms), "length": share.length} for key, share in deletes.legs.items()]
-    meta = {"n_docs": len(deletes.deleted), "n_deleted": deletes.count, "legs": legs}
+    fields = [{"name": key, "terms": len(share.terms), "length": share.length} for key, share in deletes.fields.items()]
+    meta = {"n_docs": len(deletes.deleted), "n_deleted": deletes.count, "fields": fields}
     with SectionWriter(directory, name, KIND, meta) as file:
         file.add("deleted", pack_flags(deletes.deleted))
-        for i, share in enumerate(deletes.legs.values()):
+        for i, share in enumerate(deletes.fields.values()):
             file.add(f"{i}.terms", smallest_uint(share.terms))
             file.add(f"{i}.counts", smallest_uint(share.counts))
         return file.close()
@@ -117,19 +118,21 @@ def read_deletes(directory: Directory, ref: FileRef | str) -> Deletes:
     deleted = unpack_flags(file, "deleted", n_docs)
     if int(np.count_nonzero(deleted)) != n_deleted:
         raise IndexCorrupt(file.name, f"does not mark {n_deleted} documents as deleted")
-    legs: dict[str, LegDeletes] = {}
+    fields: dict[str, FieldDeletes] = {}
     try:
-        listed = [(e["name"], e["terms"], e["length"]) for e in file.meta["legs"]]
+        listed = [(e["name"], e["terms"], e["length"]) for e in file.meta["fields"]]
     except (KeyError, TypeError) as e:
-        raise IndexCorrupt(file.name, f"its list of legs cannot be read ({e!r})"[:300]) from e
-    if len(listed) > MAX_LEGS:
-        raise IndexCorrupt(file.name, f"counts the terms of {len(listed)} legs; a collection has at most {MAX_LEGS}")
+        raise IndexCorrupt(file.name, f"its list of fields cannot be read ({e!r})"[:300]) from e
+    if len(listed) > MAX_FIELDS:
+        raise IndexCorrupt(
+            file.name, f"counts the terms of {len(listed)} fields; a collection has at most {MAX_FIELDS}"
+        )
     for i, (name, n_terms, length) in enumerate(listed):
         if not isinstance(name, str) or type(n_terms) is not int or type(length) is not int or length < 0:
-            raise IndexCorrupt(file.name, f"its share of leg {i} cannot be read")
+            raise IndexCorrupt(file.name, f"its share of field {i} cannot be read")
         require(file, {f"{i}.terms": (UINT32, n_terms), f"{i}.counts": (UINT32, n_terms)})
         terms, counts = file.array(f"{i}.terms").astype(np.int64), file.array(f"{i}.counts").astype(np.int64)
         if np.any(terms[1:] <= terms[:-1]) or np.any(counts < 1) or np.any(counts > n_deleted):
-            raise IndexCorrupt(file.name, f"its counts of leg {name!r} are out of range")
-        legs[name] = LegDeletes(terms, counts, length)
-    return Deletes(deleted, legs)
+            raise IndexCorrupt(file.name, f"its counts of field {name!r} are out of range")
+        fields[name] = FieldDeletes(terms, counts, length)
+    return Deletes(deleted, fields)

@@ -15,8 +15,8 @@ from zipfian.limits import MAX_DOCUMENTS
 class SegmentEntry:
     """An immutable segment: its id, its documents (deleted ones included) and its files by role.
 
-    Roles are `doc`, `col`, `vec`, `del` and `leg:<name>`. Adding a leg or deleting documents makes a new entry with the
-    same id that names the new file; files themselves never change.
+    Roles are `doc`, `col`, `vec`, `del` and `field:<name>`. Adding a field or deleting documents makes a new entry
+    with the same id that names the new file; files themselves never change.
     """
 
     id: str

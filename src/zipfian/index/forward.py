@@ -99,7 +99,7 @@ class ForwardWriter:
 
 
 class Forward:
-    """The forward index of a leg file."""
+    """The forward index of a field file."""
 
     def __init__(self, file: SectionFile, n_docs: int, n_terms: int, n_postings: int, low: int) -> None:
         self._file = file
@@ -109,7 +109,7 @@ class Forward:
         self._per_doc = _high_values(n_terms, low)
         self.counts: Ints = file.array("forward_counts").astype(np.int64)
         if int(self.counts.sum()) != n_postings or (len(self.counts) and int(self.counts.max()) > GROUP * n_terms):
-            raise IndexCorrupt(file.name, "its forward index has not as many postings as the leg")
+            raise IndexCorrupt(file.name, "its forward index has not as many postings as the field")
         sizes = np.full(len(self.counts), GROUP, np.int64)
         sizes[-1:] = (n_docs - 1) % GROUP + 1
         self._starts = offsets(32 * -(-(sizes * self._per_doc + self.counts) // 32) + self.counts * low)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from zipfian.errors import FileGone, FormatTooNew, IndexCorrupt, IndexNotFound, InvalidInput, shown
-from zipfian.index._layout import VERSION, too_new
+from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, IndexNotFound, InvalidInput, shown
+from zipfian.index._layout import VERSION, other_format
 from zipfian.index.directory import LOCK_NAME, Directory, check_name
 from zipfian.index.entry import SegmentEntry
 from zipfian.limits import MAX_DOCUMENTS, MAX_FILE_NAME_CHARS, MAX_MANIFEST_BYTES, MAX_SEGMENTS
@@ -79,14 +79,14 @@ class Manifest:
 
     @classmethod
     def decode(cls, name: str, data: bytes) -> Manifest:
-        """Parse and validate; `IndexCorrupt` or `FormatTooNew`, never a half-right manifest."""
+        """Parse and validate; `IndexCorrupt`, `FormatTooNew` or `FormatTooOld`, never a half-right manifest."""
         try:
             found = json.loads(data)
             if not isinstance(found, dict) or _crc({k: v for k, v in found.items() if k != "crc"}) != found["crc"]:
                 raise IndexCorrupt(name, "fails its checksum")
             version = found["format"]
-            if isinstance(version, int) and version > VERSION:
-                raise too_new(name, version)
+            if type(version) is int and version != VERSION:
+                raise other_format(name, version)
             if set(found) != _KEYS or version != VERSION or _dump(found) != data:
                 raise IndexCorrupt(name, "is not a manifest that zipfian wrote")
             manifest = cls(
@@ -100,7 +100,7 @@ class Manifest:
             if manifest.name != name:
                 raise IndexCorrupt(name, f"is the manifest of generation {manifest.generation} under another's name")
             check_segments(manifest.segments)
-        except (IndexCorrupt, FormatTooNew):
+        except (IndexCorrupt, FormatTooNew, FormatTooOld):
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
             raise IndexCorrupt(name, f"cannot be read as a manifest ({e!r})"[:500]) from e

@@ -1,7 +1,7 @@
 """Joining neighbouring segments into one without their deleted documents.
 
 Documents keep their order, so ties break as before. Postings, rows, texts and vectors pass through in pieces; what is
-held for all documents at once is a few bytes each (flags, lengths, hashes of ids) and, per leg, the term dictionary.
+held for all documents at once is a few bytes each (flags, lengths, hashes of ids) and, per field, the term dictionary.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from zipfian.index.container import FileRef
 from zipfian.index.directory import Directory
 from zipfian.index.docstore_writer import IdPiece, merge_blocks, write_docs_file
 from zipfian.index.entry import SegmentEntry
-from zipfian.index.leg import LegReader
-from zipfian.index.leg_writer import write_leg_file
+from zipfian.index.field import FieldReader
+from zipfian.index.field_writer import write_field_file
 from zipfian.index.postings import Docs, Tf
 from zipfian.index.segment import SegmentFiles, SegmentReader
 from zipfian.index.terms import merge_terms
@@ -48,8 +48,8 @@ def merge_segments(directory: Directory, seg_id: str, readers: Sequence[SegmentR
         raise InvalidInput(f"{n_docs} documents are more than a segment can hold ({MAX_DOCUMENTS})")
     with SegmentFiles(directory, seg_id) as files:
         files.write("doc", _merge_docs, readers)
-        for name in sorted({name for r in readers for name in r.legs}):
-            files.write(f"leg:{name}", _merge_leg, name, readers)
+        for name in sorted({name for r in readers for name in r.fields}):
+            files.write(f"field:{name}", _merge_field, name, readers)
         files.write("col", _merge_columns, n_docs, readers)
         files.write("vec", merge_vectors, [(r.vectors, r.live) for r in readers])
         return SegmentEntry(seg_id, n_docs, files.files)
@@ -57,28 +57,28 @@ def merge_segments(directory: Directory, seg_id: str, readers: Sequence[SegmentR
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A leg that is being merged: where its live documents and (in the joined dictionary) its terms go.
+    """A field that is being merged: where its live documents and (in the joined dictionary) its terms go.
 
     Its file may be forged. What is written must be sound all the same, so whatever the merged file says twice is
     compared on the way.
     """
 
-    leg: LegReader
+    field: FieldReader
     live: Bools
     doc_to: npt.NDArray[np.int32]
     term_to: Ints
 
 
-def _merge_leg(directory: Directory, file_name: str, name: str, readers: Sequence[SegmentReader]) -> FileRef:
-    with_leg = [r for r in readers if name in r.legs]
-    legs = [r.legs[name] for r in with_leg]
-    if len({(leg.spec, leg.term_kind) for leg in legs}) > 1:
-        raise InvalidInput(f"leg {name!r} is stored in different ways in the segments to merge")
-    union, places = merge_terms([leg.terms for leg in legs])
+def _merge_field(directory: Directory, file_name: str, name: str, readers: Sequence[SegmentReader]) -> FileRef:
+    with_field = [r for r in readers if name in r.fields]
+    fields = [r.fields[name] for r in with_field]
+    if len({(field.spec, field.term_kind) for field in fields}) > 1:
+        raise InvalidInput(f"field {name!r} is stored in different ways in the segments to merge")
+    union, places = merge_terms([field.terms for field in fields])
     df, stored = np.zeros(len(union), np.int64), np.zeros(len(union), np.int64)
-    for reader, place in zip(with_leg, places, strict=True):
+    for reader, place in zip(with_field, places, strict=True):
         df[place] += reader.df_live(name)
-        stored[place] += reader.legs[name].df
+        stored[place] += reader.fields[name].df
     used = np.flatnonzero(df)
     number = np.full(len(union), -1, np.int64)
     number[used] = np.arange(len(used))
@@ -87,18 +87,18 @@ def _merge_leg(directory: Directory, file_name: str, name: str, readers: Sequenc
     base = 0
     term_maps = iter(places)
     for reader in readers:
-        if name in reader.legs:
-            leg = reader.legs[name]
+        if name in reader.fields:
+            field = reader.fields[name]
             doc_to = (base - 1 + np.cumsum(reader.live)).astype(np.int32)
-            sources.append(_Source(leg, reader.live, doc_to, next(term_maps)))
-            lengths.append(leg.lengths[reader.live].astype(np.uint64))
-        else:  # its documents have no terms in this leg
+            sources.append(_Source(field, reader.live, doc_to, next(term_maps)))
+            lengths.append(field.lengths[reader.live].astype(np.uint64))
+        else:  # its documents have no terms in this field
             lengths.append(np.zeros(reader.n_live, np.uint64))
         base += reader.n_live
-    return write_leg_file(
+    return write_field_file(
         directory,
         file_name,
-        legs[0].spec,
+        fields[0].spec,
         union.select(used) if len(used) < len(union) else union,
         df[used],
         postings=_postings(sources, stored, df),
@@ -118,9 +118,9 @@ def _postings(sources: Sequence[_Source], stored: Ints, df: Ints) -> Iterator[tu
             first, last = np.searchsorted(source.term_to, [low, high]).tolist()
             if first == last:
                 continue
-            found, tf = source.leg.blocks.terms(first, last)
+            found, tf = source.field.blocks.terms(first, last)
             live = source.live[found]
-            term = np.repeat(source.term_to[first:last] - low, source.leg.df[first:last])
+            term = np.repeat(source.term_to[first:last] - low, source.field.df[first:last])
             terms.append(term[live])
             docs.append(source.doc_to[found[live]])
             tfs.append(tf[live])
@@ -139,13 +139,13 @@ def _rows(
     """The terms of each live document, some documents at a time; `n_postings` in all."""
     left, merged = n_postings, []
     for reader in readers:
-        if name not in reader.legs:
+        if name not in reader.fields:
             yield np.zeros(reader.n_live, np.int64), np.empty(0, np.int32)
             continue
         source = next(sources)
         merged.append(source)
         term_to = number[source.term_to].astype(np.int32)
-        for start, indptr, terms in source.leg.rows.scan():
+        for start, indptr, terms in source.field.rows.scan():
             counts = np.diff(indptr)
             live = source.live[start : start + len(counts)]
             kept = term_to[terms[np.repeat(live, counts)]]
@@ -158,7 +158,7 @@ def _rows(
 
 
 def _contradiction(sources: Sequence[_Source]) -> IndexCorrupt:
-    names = ", ".join(source.leg.file.name for source in sources)
+    names = ", ".join(source.field.file.name for source in sources)
     return IndexCorrupt(names, "postings, forward index and counts of deleted documents contradict each other")
 
 
@@ -187,16 +187,16 @@ def _ids(readers: Sequence[SegmentReader]) -> Iterator[IdPiece]:
 
 
 def _merge_columns(directory: Directory, name: str, n_docs: int, readers: Sequence[SegmentReader]) -> FileRef | None:
-    names = sorted({f for r in readers if r.columns for f in r.columns.fields})
+    names = sorted({f for r in readers if r.columns for f in r.columns.types})
     return write_columns(directory, name, n_docs, _columns(names, readers)) if names else None
 
 
 def _columns(names: Sequence[str], readers: Sequence[SegmentReader]) -> Iterator[tuple[str, Column]]:
-    for field in names:
+    for name in names:
         parts: list[tuple[Column | None, int]] = []
         for reader in readers:
-            column = reader.column(field)
+            column = reader.column(name)
             parts.append((None if column is None else column.select(reader.live), reader.n_live))
         joined = join_columns(parts)
         if joined.present.any():
-            yield field, joined
+            yield name, joined

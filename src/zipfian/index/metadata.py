@@ -1,7 +1,9 @@
-"""Metadata of documents: which values are allowed, the type of each field, and the stored form.
+"""Metadata of documents: which values are allowed, the type of each column, and the stored form.
 
-A field gets its type from the first value seen and keeps it for the whole collection (the collection stores the mapping
-`fields`), because a filter must mean the same thing in every segment. Types are string, integer, number, boolean, date,
+A column gets its type from the first value seen and keeps it for the whole collection (the collection stores the
+mapping
+`columns`), because a filter must mean the same thing in every segment. Types are string, integer, number, boolean,
+date,
 and lists of one of those. Two widenings are allowed, since they change no earlier answer: integer to number, and the
 empty list to a list of anything. Every other change is an error at `add`, before anything is lost.
 """
@@ -17,29 +19,29 @@ from typing import Any, Literal
 import numpy as np
 
 from zipfian.errors import InvalidInput, LimitExceeded, shown
-from zipfian.limits import MAX_FIELD_NAME_CHARS, MAX_METADATA_BYTES, MAX_METADATA_FIELDS
+from zipfian.limits import MAX_COLUMNS, MAX_METADATA_BYTES, MAX_NAME_CHARS
 
 ScalarType = Literal["string", "integer", "number", "boolean", "date"]
-FieldType = Literal[
+ColumnType = Literal[
     "string", "integer", "number", "boolean", "date",
     "list", "list[string]", "list[integer]", "list[number]", "list[boolean]", "list[date]",
 ]  # fmt: skip
-"""`list` alone is the type of a field of which only empty lists were seen."""
+"""`list` alone is the type of a column of which only empty lists were seen."""
 
 SCALARS: dict[str, ScalarType] = {t: t for t in ("string", "integer", "number", "boolean", "date")}
-LISTS: dict[str, FieldType] = {
+LISTS: dict[str, ColumnType] = {
     "string": "list[string]",
     "integer": "list[integer]",
     "number": "list[number]",
     "boolean": "list[boolean]",
     "date": "list[date]",
 }
-FIELD_TYPES: frozenset[str] = frozenset({"list", *SCALARS, *LISTS.values()})
+COLUMN_TYPES: frozenset[str] = frozenset({"list", *SCALARS, *LISTS.values()})
 
 RESERVED = frozenset({"and", "or", "not"})
-"""Words of the filter language, which are no field names."""
+"""Words of the filter language, which are no column names."""
 
-_WIDER: dict[tuple[FieldType, FieldType], FieldType] = {
+_WIDER: dict[tuple[ColumnType, ColumnType], ColumnType] = {
     ("integer", "number"): "number",
     ("list[integer]", "list[number]"): "list[number]",
     **{("list", t): t for t in LISTS.values()},
@@ -47,15 +49,15 @@ _WIDER: dict[tuple[FieldType, FieldType], FieldType] = {
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def element_type(field_type: FieldType) -> ScalarType | None:
-    """The type of the values of a field: of the elements, for a list; None for `list`."""
-    return SCALARS.get(field_type.removeprefix("list[").removesuffix("]"))
+def element_type(column_type: ColumnType) -> ScalarType | None:
+    """The type of the values of a column: of the elements, for a list; None for `list`."""
+    return SCALARS.get(column_type.removeprefix("list[").removesuffix("]"))
 
 
-def infer_field_type(value: Any) -> FieldType:
-    """The type that a value gives to a new field; `InvalidInput` for values that metadata cannot hold.
+def infer_column_type(value: Any) -> ColumnType:
+    """The type that a value gives to a new column; `InvalidInput` for values that metadata cannot hold.
 
-    >>> infer_field_type(3), infer_field_type(["a", "b"]), infer_field_type("2024-01-31")
+    >>> infer_column_type(3), infer_column_type(["a", "b"]), infer_column_type("2024-01-31")
     ('integer', 'list[string]', 'string')
     """
     if isinstance(value, list | tuple):
@@ -70,58 +72,58 @@ def infer_field_type(value: Any) -> FieldType:
     return _scalar_type(value)
 
 
-def merge_field_types(name: str, known: FieldType, new: FieldType) -> FieldType:
-    """The type of a field that was `known` and now gets a value of type `new`; `InvalidInput` if they clash."""
+def merge_column_types(name: str, known: ColumnType, new: ColumnType) -> ColumnType:
+    """The type of a column that was `known` and now gets a value of type `new`; `InvalidInput` if they clash."""
     if known == new:
         return known
     wider = _WIDER.get((known, new)) or _WIDER.get((new, known))
     if wider is None:
         raise InvalidInput(
-            f"metadata field {name!r} holds values of type {known} in this collection, and now got one of type {new}; "
-            "convert the value or use another field name"
+            f"metadata column {name!r} holds values of type {known} in this collection, and now got one of type {new}; "
+            "convert the value or use another column name"
         )
     return wider
 
 
 def check_metadata(
-    metadata: Mapping[str, Any], fields: Mapping[str, FieldType]
-) -> tuple[dict[str, Any], Mapping[str, FieldType]]:
-    """Metadata in plain Python values, and the field types once this document is in.
+    metadata: Mapping[str, Any], columns: Mapping[str, ColumnType]
+) -> tuple[dict[str, Any], Mapping[str, ColumnType]]:
+    """Metadata in plain Python values, and the column types once this document is in.
 
-    numpy scalars become Python's, tuples lists; None is kept and means that the document does not have the field.
-    Returns `fields` itself when nothing changes. `InvalidInput` names the field and what is wrong with it.
+    numpy scalars become Python's, tuples lists; None is kept and means that the document does not have the column.
+    Returns `columns` itself when nothing changes. `InvalidInput` names the column and what is wrong with it.
     """
     clean: dict[str, Any] = {}
-    changed: dict[str, FieldType] = {}
+    changed: dict[str, ColumnType] = {}
     for name, value in metadata.items():
-        check_field_name(name)
+        check_column_name(name)
         try:
             plain = _plain(value)
-            new = None if plain is None else infer_field_type(plain)
+            new = None if plain is None else infer_column_type(plain)
         except (InvalidInput, LimitExceeded) as e:
-            raise type(e)(f"metadata field {name!r}: {e}") from None
+            raise type(e)(f"metadata column {name!r}: {e}") from None
         clean[name] = plain
         if new is None:
             continue
-        known = fields.get(name)
-        merged = new if known is None else merge_field_types(name, known, new)
+        known = columns.get(name)
+        merged = new if known is None else merge_column_types(name, known, new)
         if merged != known:
             changed[name] = merged
     if not changed:
-        return clean, fields
-    if len(fields | changed.keys()) > MAX_METADATA_FIELDS:
-        raise LimitExceeded(f"a collection has at most {MAX_METADATA_FIELDS} metadata fields; {name!r} is one too many")
-    return clean, {**fields, **changed}
+        return clean, columns
+    if len(columns | changed.keys()) > MAX_COLUMNS:
+        raise LimitExceeded(f"a collection has at most {MAX_COLUMNS} metadata columns; {name!r} is one too many")
+    return clean, {**columns, **changed}
 
 
-def check_field_name(name: Any) -> None:
-    """`InvalidInput` unless `name` can be the name of a metadata field."""
+def check_column_name(name: Any) -> None:
+    """`InvalidInput` unless `name` can be the name of a metadata column."""
     if not isinstance(name, str) or not name:
-        raise InvalidInput(f"a metadata field needs a name, got {shown(name)}")
-    if len(name) > MAX_FIELD_NAME_CHARS:
-        raise LimitExceeded(f"a metadata field name has {len(name)} characters; the limit is {MAX_FIELD_NAME_CHARS}")
+        raise InvalidInput(f"a metadata column needs a name, got {shown(name)}")
+    if len(name) > MAX_NAME_CHARS:
+        raise LimitExceeded(f"a metadata column name has {len(name)} characters; the limit is {MAX_NAME_CHARS}")
     if name in RESERVED or name.startswith("$"):
-        raise InvalidInput(f"metadata field {name!r}: this name is reserved; choose another")
+        raise InvalidInput(f"metadata column {name!r}: this name is reserved; choose another")
     _check_text(name)
 
 
@@ -147,7 +149,7 @@ def decode_metadata(data: bytes) -> dict[str, Any]:
     for name, value in found.items():
         _check_text(name)
         if value is not None:
-            infer_field_type(value)
+            infer_column_type(value)
     return found
 
 

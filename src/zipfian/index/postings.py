@@ -38,7 +38,7 @@ def block_counts(df: Ints) -> tuple[Ints, Ints]:
 
 
 class PostingsWriter:
-    """Encodes postings as they come, term after term, into the sections of a leg file."""
+    """Encodes postings as they come, term after term, into the sections of a field file."""
 
     def __init__(self, file: SectionWriter) -> None:
         self._file = file
@@ -86,7 +86,7 @@ class PostingsWriter:
 
 
 class Postings:
-    """The posting lists of a leg file, with everything that decoding relies on checked.
+    """The posting lists of a field file, with everything that decoding relies on checked.
 
     The arrays are what a kernel needs: block b of term t (`term_block[t]` <= b < `term_block[t + 1]`) holds `counts[b]`
     postings, starts at bit `block_bit[b]` of the stream and at document `first[b]`.

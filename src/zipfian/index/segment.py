@@ -1,8 +1,8 @@
 """A segment: an immutable set of documents, as a handful of files that are read together.
 
-Each structure has its own file, named in a `SegmentEntry` by role: stored documents (`doc`), one posting set per leg
-(`leg:<name>`), filter columns (`col`), vectors (`vec`) and deletes (`del`). A leg can be added later, and deletes grow,
-by writing one new file and a new entry; no file is ever changed.
+Each structure has its own file, named in a `SegmentEntry` by role: stored documents (`doc`), one posting set per field
+(`field:<name>`), filter columns (`col`), vectors (`vec`) and deletes (`del`). A field can be added later, and deletes
+grow, by writing one new file and a new entry; no file is ever changed.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from zipfian.index.directory import Directory
 from zipfian.index.docstore import DocStoreReader
 from zipfian.index.docstore_writer import write_docs
 from zipfian.index.entry import SegmentEntry
-from zipfian.index.leg import LegReader, LegWriteSpec
-from zipfian.index.leg_writer import write_leg
-from zipfian.index.metadata import FieldType
+from zipfian.index.field import FieldReader, FieldWriteSpec
+from zipfian.index.field_writer import write_field
+from zipfian.index.metadata import ColumnType
 from zipfian.index.vectors import VectorReader, add_vectors, write_vectors
-from zipfian.limits import MAX_LEGS
-from zipfian.types import LegBatch, SegmentBatch
+from zipfian.limits import MAX_FIELDS
+from zipfian.types import FieldBatch, SegmentBatch
 
 __all__ = [
-    "LegWriteSpec",
+    "FieldWriteSpec",
     "SegmentEntry",
     "SegmentFiles",
     "SegmentReader",
     "delete_documents",
-    "write_leg_for_segment",
+    "write_field_for_segment",
     "write_segment",
     "write_vectors_for_segment",
 ]
 
-_LEG = "leg:"
+_FIELD = "field:"
 
 
 class SegmentFiles:
@@ -79,50 +79,50 @@ def write_segment(
     directory: Directory,
     seg_id: str,
     batch: SegmentBatch,
-    legs: Mapping[str, LegWriteSpec],
-    fields: Mapping[str, FieldType],
+    fields: Mapping[str, FieldWriteSpec],
+    columns: Mapping[str, ColumnType],
 ) -> SegmentEntry:
     """Write all files of a new segment. It becomes part of the collection when a commit names its entry.
 
-    `fields` holds the type of every metadata field of the batch (`metadata.check_metadata` keeps it up to date).
+    `columns` holds the type of every metadata column of the batch (`metadata.check_metadata` keeps it up to date).
     """
     n = len(batch.ids)
     sizes = {"texts": len(batch.texts), "metadata": len(batch.metadata)}
-    sizes |= {f"leg {name!r}": len(leg.indptr) - 1 for name, leg in batch.legs.items()}
+    sizes |= {f"field {name!r}": len(field.indptr) - 1 for name, field in batch.fields.items()}
     for what, size in sizes.items():
         if size != n:
             raise InvalidInput(f"{n} ids but {size} entries of {what}")
-    if batch.legs.keys() != legs.keys() or len(legs) > MAX_LEGS:
-        raise InvalidInput(f"legs {sorted(batch.legs)} were given for a segment with legs {sorted(legs)}")
+    if batch.fields.keys() != fields.keys() or len(fields) > MAX_FIELDS:
+        raise InvalidInput(f"fields {sorted(batch.fields)} were given for a segment with fields {sorted(fields)}")
     with SegmentFiles(directory, seg_id) as files:
         files.write("doc", write_docs, batch)
-        for name, leg in batch.legs.items():
-            files.write(_LEG + name, write_leg, leg, legs[name])
+        for name, field in batch.fields.items():
+            files.write(_FIELD + name, write_field, field, fields[name])
         if any(row for row in batch.metadata):
-            files.write("col", write_columns, n, build_columns(batch.metadata, fields))
+            files.write("col", write_columns, n, build_columns(batch.metadata, columns))
         if batch.vectors:
             files.write("vec", write_vectors, n, batch.vectors)
         return SegmentEntry(seg_id, n, files.files)
 
 
-def write_leg_for_segment(
-    directory: Directory, segment: SegmentReader, name: str, batch: LegBatch, spec: LegWriteSpec
+def write_field_for_segment(
+    directory: Directory, segment: SegmentReader, name: str, batch: FieldBatch, spec: FieldWriteSpec
 ) -> SegmentEntry:
-    """Add a leg to a segment: a new leg file, and new deletes if there are any, since they count terms per leg.
+    """Add a field to a segment: a new field file, and new deletes if there are any, since they count terms per field.
 
     `batch` has a row for every document of the segment; those of deleted documents may be empty.
     """
-    if name in segment.legs:
-        raise InvalidInput(f"the segment has a leg {name!r} already")
-    if len(segment.legs) >= MAX_LEGS:
-        raise LimitExceeded(f"a collection has at most {MAX_LEGS} legs")
+    if name in segment.fields:
+        raise InvalidInput(f"the segment has a field {name!r} already")
+    if len(segment.fields) >= MAX_FIELDS:
+        raise LimitExceeded(f"a collection has at most {MAX_FIELDS} fields")
     if len(batch.indptr) - 1 != segment.n_docs:
         raise InvalidInput(f"{len(batch.indptr) - 1} rows for a segment of {segment.n_docs} documents")
     with SegmentFiles(directory, segment.entry.id) as files:
-        files.write(_LEG + name, write_leg, batch, spec)
+        files.write(_FIELD + name, write_field, batch, spec)
         if segment.deletes.count:
-            leg = LegReader.open(directory, files.files[_LEG + name])
-            files.write("del", write_deletes, segment.deletes.with_leg(name, leg))
+            field = FieldReader.open(directory, files.files[_FIELD + name])
+            files.write("del", write_deletes, segment.deletes.with_field(name, field))
         entry = segment.entry
         for role, ref in files.files.items():
             entry = entry.with_file(role, ref)
@@ -146,7 +146,7 @@ def delete_documents(directory: Directory, segment: SegmentReader, docs: npt.NDA
 
     Returns the segment's entry itself when all of them were deleted before.
     """
-    deletes = segment.deletes.plus(docs, segment.legs)
+    deletes = segment.deletes.plus(docs, segment.fields)
     if deletes.count == segment.deletes.count:
         return segment.entry
     with SegmentFiles(directory, segment.entry.id) as files:
@@ -167,12 +167,12 @@ class SegmentReader:
         self.docs = DocStoreReader.open(directory, entry.files["doc"])
         # first of all: from here on, this number is known to be no larger than the file allows
         self._require_documents("doc", self.docs.n_docs)
-        legs = {
-            role.removeprefix(_LEG): LegReader.open(directory, ref)
+        fields = {
+            role.removeprefix(_FIELD): FieldReader.open(directory, ref)
             for role, ref in entry.files.items()
-            if role.startswith(_LEG)
+            if role.startswith(_FIELD)
         }
-        self.legs: Mapping[str, LegReader] = MappingProxyType(legs)
+        self.fields: Mapping[str, FieldReader] = MappingProxyType(fields)
         self.columns = ColumnReader.open(directory, entry.files["col"]) if "col" in entry.files else None
         self.vectors = VectorReader.open(directory, entry.files["vec"]) if "vec" in entry.files else None
         self.deletes = (
@@ -180,12 +180,12 @@ class SegmentReader:
         )
         for role, found in self._document_counts().items():
             self._require_documents(role, found)
-        for name, share in self.deletes.legs.items():
-            if name in legs and len(share.terms) and int(share.terms[-1]) >= legs[name].n_terms:
-                raise IndexCorrupt(entry.files["del"].name, f"counts terms that leg {name!r} does not have")
-        for name in legs if self.deletes.count else ():
-            if name not in self.deletes.legs:
-                raise IndexCorrupt(entry.files["del"].name, f"does not count the terms of leg {name!r}")
+        for name, share in self.deletes.fields.items():
+            if name in fields and len(share.terms) and int(share.terms[-1]) >= fields[name].n_terms:
+                raise IndexCorrupt(entry.files["del"].name, f"counts terms that field {name!r} does not have")
+        for name in fields if self.deletes.count else ():
+            if name not in self.deletes.fields:
+                raise IndexCorrupt(entry.files["del"].name, f"does not count the terms of field {name!r}")
 
     @cached_property
     def live(self) -> Bools:
@@ -197,26 +197,26 @@ class SegmentReader:
         """Documents that are not deleted."""
         return self.n_docs - self.deletes.count
 
-    def df_live(self, leg: str) -> Ints:
+    def df_live(self, field: str) -> Ints:
         """Documents of each local term, without the deleted ones."""
-        reader, share = self.legs[leg], self.deletes.leg(leg)
+        reader, share = self.fields[field], self.deletes.field(field)
         if not len(share.terms):
             return reader.df
         df = reader.df.copy()
         df[share.terms] -= share.counts
         if int(df.min()) < 0:
-            raise IndexCorrupt(self.entry.files["del"].name, f"takes away more of leg {leg!r} than there is")
+            raise IndexCorrupt(self.entry.files["del"].name, f"takes away more of field {field!r} than there is")
         return df
 
-    def total_length_live(self, leg: str) -> int:
-        """Sum of the lengths of the documents that are not deleted, in the leg's length unit."""
-        total = self.legs[leg].total_length - self.deletes.leg(leg).length
+    def total_length_live(self, field: str) -> int:
+        """Sum of the lengths of the documents that are not deleted, in the field's length unit."""
+        total = self.fields[field].total_length - self.deletes.field(field).length
         if total < 0:
-            raise IndexCorrupt(self.entry.files["del"].name, f"takes away more of leg {leg!r} than there is")
+            raise IndexCorrupt(self.entry.files["del"].name, f"takes away more of field {field!r} than there is")
         return total
 
     def column(self, name: str) -> Column | None:
-        """The column of a metadata field, None if no document of this segment has it."""
+        """The column of a metadata column, None if no document of this segment has it."""
         return self.columns.column(name) if self.columns else None
 
     def find(self, id: str) -> int:
@@ -226,7 +226,7 @@ class SegmentReader:
 
     def close(self) -> None:
         """Refuse further use; arrays already handed out stay valid."""
-        for reader in (self.docs, self.columns, self.vectors, *self.legs.values()):
+        for reader in (self.docs, self.columns, self.vectors, *self.fields.values()):
             if reader is not None:
                 reader.file.close()
 
@@ -236,7 +236,7 @@ class SegmentReader:
             raise IndexCorrupt(name, f"has {found} documents where its segment has {self.n_docs}")
 
     def _document_counts(self) -> dict[str, int]:
-        counts = {_LEG + name: leg.n_docs for name, leg in self.legs.items()}
+        counts = {_FIELD + name: field.n_docs for name, field in self.fields.items()}
         if self.columns:
             counts["col"] = self.columns.n_docs
         if self.vectors:

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from zipfian.errors import FormatTooNew, IndexCorrupt, IndexNotFound
+from zipfian.errors import FormatTooNew, FormatTooOld, IndexCorrupt, IndexNotFound
 from zipfian.index import _held
 from zipfian.index.directory import Directory
 from zipfian.index.entry import SegmentEntry
@@ -117,7 +117,7 @@ def _with_way_out(directory: Directory, generations: list[int], failure: IndexCo
     for older in reversed(generations):
         try:
             Snapshot(directory, read_manifest(directory, older)).close()
-        except (IndexCorrupt, FormatTooNew):
+        except (IndexCorrupt, FormatTooNew, FormatTooOld):
             continue
         return IndexCorrupt(
             failure.file,

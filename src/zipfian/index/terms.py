@@ -1,4 +1,4 @@
-"""The term dictionary of a leg: terms in ascending order, numbered from 0.
+"""The term dictionary of a field: terms in ascending order, numbered from 0.
 
 Term ids are one sorted array. Words are one blob of UTF-8 and the offset of each, in byte order (which is code point
 order, so Python's own order of strings). Looking a word up is a binary search on the mapped bytes: opening an index
@@ -58,7 +58,7 @@ class IdTerms:
 
     def lookup(self, term: str | int) -> int:
         if isinstance(term, str):
-            raise InvalidInput(f"this leg's terms are numbers, not words: {term[:80]!r}")
+            raise InvalidInput(f"this field's terms are numbers, not words: {term[:80]!r}")
         if not 0 <= term <= MAX_TERMS or not len(self.ids):
             return -1
         at = int(np.searchsorted(self.ids, self.ids.dtype.type(term))) if term <= int(self.ids[-1]) else len(self.ids)
@@ -94,7 +94,7 @@ class WordTerms:
 
     def lookup(self, term: str | int) -> int:
         if not isinstance(term, str):
-            raise InvalidInput(f"this leg's terms are words, not numbers: {term!r}")
+            raise InvalidInput(f"this field's terms are words, not numbers: {term!r}")
         try:
             key = term.encode()
         except UnicodeEncodeError:  # half of a surrogate pair: no stored word has one
@@ -175,7 +175,7 @@ def make_terms(terms: Sequence[str] | npt.NDArray[np.int64]) -> IdTerms | WordTe
 
 
 def read_terms(file: SectionFile, kind: str) -> IdTerms | WordTerms:
-    """The dictionary of a leg file, its sections already required."""
+    """The dictionary of a field file, its sections already required."""
     return IdTerms(file.array("terms"), file.name) if kind == "int" else WordTerms.read(file)
 
 

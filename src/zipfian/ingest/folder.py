@@ -13,7 +13,7 @@ from zipfian.encode.regular import look, read_regular
 from zipfian.errors import LimitExceeded
 from zipfian.ingest.html import html_to_text
 from zipfian.ingest.items import (
-    IMAGE_FIELD,
+    IMAGE_COLUMN,
     TEXT_SUFFIXES,
     BadItem,
     FoundDocument,
@@ -151,7 +151,7 @@ def read_picture(path: Path, doc_id: str, caption: Path | None = None) -> FoundD
     if isinstance(text, BadItem):
         return text
     image = os.path.abspath(path)
-    metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip("."), IMAGE_FIELD: image}
+    metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip("."), IMAGE_COLUMN: image}
     return FoundDocument(doc_id, text.strip() or None, metadata, str(path), image)
 
 

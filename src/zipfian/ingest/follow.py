@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zipfian.collection.following import BadItem, Synced
-from zipfian.encode.picture_files import HASH_FIELD, SIZE_FIELD, Stamp
+from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN, Stamp
 from zipfian.encode.regular import look
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.ingest.items import FoundDocument
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from zipfian.collection import Collection
     from zipfian.collection.results import Document
 
-SOURCE_FIELD = "_source"
-"""Metadata field with the source that a document came from."""
+SOURCE_COLUMN = "_source"
+"""Metadata column with the source that a document came from."""
 
-TIME_FIELD = "_image_mtime_ns"
-STAMP_FIELDS = (SIZE_FIELD, TIME_FIELD, HASH_FIELD)
-"""Metadata fields by which a changed picture is noticed."""
+TIME_COLUMN = "_image_mtime_ns"
+STAMP_COLUMNS = (SIZE_COLUMN, TIME_COLUMN, HASH_COLUMN)
+"""Metadata columns by which a changed picture is noticed."""
 
 ADD_DOCUMENTS = 1_000
 ADD_ENCODED = 256
@@ -90,7 +90,7 @@ def sync(
     commit_every
         Changed documents after which what is done is made durable.
     **reading
-        `id_field`, `text_field`, `image_field`, `follow_links`: as for `open_source`.
+        `id_column`, `text_column`, `image_column`, `follow_links`: as for `open_source`.
 
     Returns
     -------
@@ -148,9 +148,9 @@ class Sync:
         self.done = Synced()
         self.committed = 0
         """Documents added or updated that a commit holds."""
-        legs = collection.legs.values()
-        self._encodes_text = any(leg.model is not None and leg.source == "text" for leg in legs)
-        self._pictures = any(leg.source == "image" for leg in legs)
+        fields = collection.fields.values()
+        self._encodes_text = any(field.model is not None and field.source == "text" for field in fields)
+        self._pictures = any(field.source == "image" for field in fields)
         self._bad, self._prefix, self._take_over = on_bad, prefix, take_over
         self._keep_missing, self._commit_every = keep_missing, commit_every
         self._clock = clock
@@ -214,9 +214,11 @@ class Sync:
         if isinstance(item, BadItem):
             self._on_bad(item)
             return None
-        document = replace(item, id=self._prefix + item.id, metadata={**item.metadata, SOURCE_FIELD: self.name})
+        document = replace(item, id=self._prefix + item.id, metadata={**item.metadata, SOURCE_COLUMN: self.name})
         if document.id in self._seen:
-            problem = f"the id {document.id!r} appears twice in this source; name another field (id_field, --id-field)"
+            problem = (
+                f"the id {document.id!r} appears twice in this source; name another column (id_column, --id-column)"
+            )
             self._on_bad(BadItem(item.where, problem))
             return None
         if not (document.text or "").strip():
@@ -244,7 +246,7 @@ class Sync:
 
     def _owned(self, new: FoundDocument, old: Document) -> str:
         """What speaks against replacing a document: it is somebody else's; nothing: ''."""
-        owner = old.metadata.get(SOURCE_FIELD)
+        owner = old.metadata.get(SOURCE_COLUMN)
         if owner == self.name or self._take_over:
             return ""
         whose = f"from {owner}" if owner else "and did not come from a source"
@@ -254,7 +256,7 @@ class Sync:
         )
 
     def _same(self, new: FoundDocument, old: Document) -> bool:
-        kept = {key: value for key, value in old.metadata.items() if key not in STAMP_FIELDS}
+        kept = {key: value for key, value in old.metadata.items() if key not in STAMP_COLUMNS}
         if old.text != new.text or kept != new.metadata:
             return False
         return new.image is None or _same_picture(new.image, dict(old.metadata))
@@ -274,7 +276,7 @@ class Sync:
             if doc_id in self._seen:
                 continue
             document = self.collection.get(doc_id)
-            if document is not None and document.metadata.get(SOURCE_FIELD) == self.name:
+            if document is not None and document.metadata.get(SOURCE_COLUMN) == self.name:
                 yield doc_id
 
     def _on_bad(self, bad: BadItem) -> None:
@@ -330,7 +332,7 @@ def _stamp(document: FoundDocument) -> dict[str, Any]:
     if stamp is None:
         return {}
     try:
-        return {**stamp.metadata(), TIME_FIELD: look(document.image, MAX_IMAGE_BYTES).st_mtime_ns}
+        return {**stamp.metadata(), TIME_COLUMN: look(document.image, MAX_IMAGE_BYTES).st_mtime_ns}
     except (OSError, LimitExceeded):
         return {}
 
@@ -339,9 +341,9 @@ def _same_picture(path: str, known: dict[str, Any]) -> bool:
     """By size and time; a file that was only copied or touched is recognised by its content."""
     try:
         found = look(path, MAX_IMAGE_BYTES)
-        if found.st_size != known.get(SIZE_FIELD):
+        if found.st_size != known.get(SIZE_COLUMN):
             return False
-        return found.st_mtime_ns == known.get(TIME_FIELD) or Stamp.take(path) == Stamp.of(known)
+        return found.st_mtime_ns == known.get(TIME_COLUMN) or Stamp.take(path) == Stamp.of(known)
     except (OSError, LimitExceeded):
         return False
 

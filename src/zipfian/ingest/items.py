@@ -18,8 +18,8 @@ PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 PICTURE_SUFFIXES = images.SUFFIXES
 RECORD_SUFFIXES = JSONL_SUFFIXES | CSV_SUFFIXES | PARQUET_SUFFIXES
 
-IMAGE_FIELD = "image"
-"""Metadata field with the path of a document's picture; the collection keeps it under this name too."""
+IMAGE_COLUMN = "image"
+"""Metadata column with the path of a document's picture; the collection keeps it under this name too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class FoundDocument:
     text: str | None
     """The text or caption; None for a picture without one."""
     metadata: dict[str, Any] = field(default_factory=dict)
-    """The other fields of a record; path and type of a file."""
+    """The other columns of a record; path and type of a file."""
     where: str = ""
     """File, and line of a record, for messages."""
     image: str | None = None

@@ -1,4 +1,4 @@
-"""Files of records, JSONL, CSV and Parquet: one document each, with a picture where a field names one."""
+"""Files of records, JSONL, CSV and Parquet: one document each, with a picture where a column names one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Any
 from zipfian.encode.regular import look, open_regular
 from zipfian.errors import InvalidInput, LimitExceeded, MissingExtra
 from zipfian.ingest.folder import picture_problem
-from zipfian.ingest.items import CSV_SUFFIXES, IMAGE_FIELD, JSONL_SUFFIXES, BadItem, FoundDocument
+from zipfian.ingest.items import CSV_SUFFIXES, IMAGE_COLUMN, JSONL_SUFFIXES, BadItem, FoundDocument
 from zipfian.ingest.lines import TOO_LONG, BoundedLines, numbered_lines
-from zipfian.limits import MAX_FIELD_NAME_CHARS, MAX_METADATA_BYTES, MAX_METADATA_FIELDS, MAX_TEXT_CHARS
+from zipfian.limits import MAX_COLUMNS, MAX_METADATA_BYTES, MAX_NAME_CHARS, MAX_TEXT_CHARS
 
-TEXT_FIELDS = ("text", "caption", "captions")
-"""Tried in this order where no field is named."""
+TEXT_COLUMNS = ("text", "caption", "captions")
+"""Tried in this order where no column is named."""
 PARQUET_ROWS = 1_000
 """Rows in memory at once."""
 PARQUET_BYTES = 64 * 1024 * 1024
 """Bytes of their values, unpacked."""
-NAME_IT = "name the field (text_field, --text-field)"
+NAME_IT = "name the column (text_column, --text-column)"
 """In messages a setting stands as Python and as the command line know it."""
 COLUMNS_SHOWN = 20
 """Names of columns in a message."""
@@ -35,8 +35,8 @@ _JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
-    """Which field holds what; None: the usual names."""
+class Columns:
+    """Which column holds what; None: the usual names."""
 
     id: str | None = None
     text: str | None = None
@@ -45,31 +45,31 @@ class Fields:
     @property
     def texts(self) -> tuple[str, ...]:
         """Names under which the text may be."""
-        return (self.text,) if self.text else TEXT_FIELDS
+        return (self.text,) if self.text else TEXT_COLUMNS
 
     @property
     def picture(self) -> str:
         """Name under which the picture may be."""
-        return self.image or IMAGE_FIELD
+        return self.image or IMAGE_COLUMN
 
 
-def read_records(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
+def read_records(path: Path, columns: Columns) -> Iterator[FoundDocument | BadItem]:
     """The documents of a file of records."""
     suffix = path.suffix.lower()
     if suffix in JSONL_SUFFIXES:
-        return _read_jsonl(path, fields)
-    return _read_csv(path, fields) if suffix in CSV_SUFFIXES else _read_parquet(path, fields)
+        return _read_jsonl(path, columns)
+    return _read_csv(path, columns) if suffix in CSV_SUFFIXES else _read_parquet(path, columns)
 
 
-def _read_jsonl(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
-    """One JSON object per line; a `metadata` object is taken as it is, other fields are added to it."""
+def _read_jsonl(path: Path, columns: Columns) -> Iterator[FoundDocument | BadItem]:
+    """One JSON object per line; a `metadata` object is taken as it is, other columns are added to it."""
     for number, raw in numbered_lines(path):
         where = f"{path}:{number}"
         record = _parsed(raw)
         if isinstance(record, str):
             yield BadItem(where, record)
         elif record is not None:
-            yield from_record(record, path, number, fields)
+            yield from_record(record, path, number, columns)
 
 
 def _parsed(raw: bytes | None) -> dict[str, Any] | str | None:
@@ -79,7 +79,7 @@ def _parsed(raw: bytes | None) -> dict[str, Any] | str | None:
     if not raw.strip():
         return None
     if len(raw) > MAX_METADATA_BYTES and len(_JSON_STRING.sub(b"", raw)) > MAX_METADATA_BYTES:
-        return f"more than {MAX_METADATA_BYTES:,} bytes beside its texts: too many fields and values for one document"
+        return f"more than {MAX_METADATA_BYTES:,} bytes beside its texts: too many columns and values for one document"
     try:
         record = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -94,7 +94,7 @@ def _parsed(raw: bytes | None) -> dict[str, Any] | str | None:
     return {**(inner or {}), **record}
 
 
-def _read_csv(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
+def _read_csv(path: Path, columns: Columns) -> Iterator[FoundDocument | BadItem]:
     """A header line, then one document per row; every other column is metadata, as text."""
     tabs = path.suffix.lower() == ".tsv"
     csv.field_size_limit(MAX_TEXT_CHARS)
@@ -102,16 +102,16 @@ def _read_csv(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
         with io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             lines = BoundedLines(file, "\t" if tabs else ",")
             rows = csv.DictReader(lines, dialect="excel-tab" if tabs else "excel", restkey="", strict=True)
-            columns = list(rows.fieldnames or [])
-            check_columns(path, columns, fields)
+            present = list(rows.fieldnames or [])
+            check_columns(path, present, columns)
             lines.begin_row()
             for row in rows:
                 if "" in row or None in row.values():
                     yield BadItem(
-                        f"{path}:{rows.line_num}", f"{len(columns)} columns were expected, this row has more or fewer"
+                        f"{path}:{rows.line_num}", f"{len(present)} columns were expected, this row has more or fewer"
                     )
                 else:
-                    yield from_record(row, path, rows.line_num, fields)
+                    yield from_record(row, path, rows.line_num, columns)
                 lines.begin_row()
     except UnicodeError as error:
         yield BadItem(f"{path}:{rows.line_num + 1}", f"{error}; the rows from there on were not read")
@@ -119,7 +119,7 @@ def _read_csv(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
         yield BadItem(f"{path}:{rows.line_num}", f"not CSV ({error}); the rows from there on were not read")
 
 
-def _read_parquet(path: Path, fields: Fields) -> Iterator[FoundDocument | BadItem]:
+def _read_parquet(path: Path, columns: Columns) -> Iterator[FoundDocument | BadItem]:
     """One document per row; columns of numbers, dates and lists keep their types as metadata."""
     parquet = _pyarrow()
     import pyarrow
@@ -127,7 +127,7 @@ def _read_parquet(path: Path, fields: Fields) -> Iterator[FoundDocument | BadIte
     look(path)
     try:
         with parquet.ParquetFile(path) as file:
-            check_columns(path, list(file.schema_arrow.names), fields)
+            check_columns(path, list(file.schema_arrow.names), columns)
             texts = [leaf.path for leaf in map(file.schema.column, range(len(file.schema))) if _is_bytes(leaf)]
         # A value that thousands of rows share is kept once: unpacked, a file of kilobytes can take gigabytes.
         with parquet.ParquetFile(path, read_dictionary=texts) as file:
@@ -136,7 +136,7 @@ def _read_parquet(path: Path, fields: Fields) -> Iterator[FoundDocument | BadIte
                 for part in _small_parts(batch):
                     for row in part.to_pylist():
                         number += 1
-                        yield from_record(row, path, number, fields)
+                        yield from_record(row, path, number, columns)
     except pyarrow.ArrowException as error:
         yield BadItem(str(path), f"not Parquet, or damaged ({error}); the rows from there on were not read")
 
@@ -171,53 +171,54 @@ def _pyarrow() -> Any:
     return pyarrow.parquet
 
 
-def check_columns(path: Path, columns: list[str], fields: Fields) -> None:
-    """A table that has no column to search, or more than a collection has fields, is refused at once."""
-    if len(columns) > MAX_METADATA_FIELDS:
-        raise LimitExceeded(f"{path}: {len(columns):,} columns, more than the {MAX_METADATA_FIELDS:,} of a collection")
-    if any(name in columns for name in (*fields.texts, fields.picture)):
+def check_columns(path: Path, present: list[str], columns: Columns) -> None:
+    """A table that has no column to search, or more than a collection has columns, is refused at once."""
+    if len(present) > MAX_COLUMNS:
+        raise LimitExceeded(f"{path}: {len(present):,} columns, more than the {MAX_COLUMNS:,} of a collection")
+    if any(name in present for name in (*columns.texts, columns.picture)):
         return
-    more = f" and {len(columns) - COLUMNS_SHOWN:,} more" if len(columns) > COLUMNS_SHOWN else ""
-    found = ", ".join(name[:MAX_FIELD_NAME_CHARS] for name in columns[:COLUMNS_SHOWN]) + more or "nothing"
-    wanted = " or ".join(map(repr, (*fields.texts, fields.picture)))
+    more = f" and {len(present) - COLUMNS_SHOWN:,} more" if len(present) > COLUMNS_SHOWN else ""
+    found = ", ".join(name[:MAX_NAME_CHARS] for name in present[:COLUMNS_SHOWN]) + more or "nothing"
+    wanted = " or ".join(map(repr, (*columns.texts, columns.picture)))
     raise InvalidInput(
-        f"{path}: no column {wanted} (found: {found}); name one (text_field, --text-field; image_field, --image-field)"
+        f"{path}: no column {wanted} (found: {found}); name one (text_column, --text-column; image_column, "
+        "--image-column)"
     )
 
 
-def from_record(record: Mapping[str, Any], path: Path, number: int, fields: Fields) -> FoundDocument | BadItem:
+def from_record(record: Mapping[str, Any], path: Path, number: int, columns: Columns) -> FoundDocument | BadItem:
     """A record as a document; a title is part of the text, so that it can be found."""
     where = f"{path}:{number}"
     rest = {key: value for key, value in record.items() if value is not None}
-    names = [fields.id] if fields.id else ["id", "_id"]
+    names = [columns.id] if columns.id else ["id", "_id"]
     key = next((name for name in names if name in rest), None)
-    if key is None and fields.id:
-        return BadItem(where, f"no field {fields.id!r} for the id")
-    image = _image(rest, path, fields)
-    raw_id = rest.pop(key) if key else _fallback_id(record, path, number, fields)
+    if key is None and columns.id:
+        return BadItem(where, f"no column {columns.id!r} for the id")
+    image = _image(rest, path, columns)
+    raw_id = rest.pop(key) if key else _fallback_id(record, path, number, columns)
     if isinstance(raw_id, bool) or not isinstance(raw_id, str | int):
         return BadItem(where, f"the id must be text or a whole number, not {type(raw_id).__name__}")
     doc_id = str(raw_id)
     if isinstance(image, BadItem):
         return BadItem(where, image.problem, doc_id)
-    text = _text(rest, fields)
+    text = _text(rest, columns)
     if text is None and image is None:
-        if fields.text or "text" in rest:
-            return BadItem(where, f"no text in field {fields.text or 'text'!r}; {NAME_IT}", doc_id)
-        return BadItem(where, f"no text in field 'text' or 'caption', and no 'image'; {NAME_IT}", doc_id)
+        if columns.text or "text" in rest:
+            return BadItem(where, f"no text in column {columns.text or 'text'!r}; {NAME_IT}", doc_id)
+        return BadItem(where, f"no text in column 'text' or 'caption', and no 'image'; {NAME_IT}", doc_id)
     title = rest.get("title")
     if text is not None and isinstance(title, str) and title.strip():
         text = f"{title}\n\n{text}"
     if text is not None and len(text) > MAX_TEXT_CHARS:
         return BadItem(where, f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
     if image is not None:
-        rest[IMAGE_FIELD] = image
+        rest[IMAGE_COLUMN] = image
     return FoundDocument(doc_id, text, rest, where, image)
 
 
-def _text(rest: dict[str, Any], fields: Fields) -> str | None:
+def _text(rest: dict[str, Any], columns: Columns) -> str | None:
     """The text, taken out of the record; several captions are one text, a line each."""
-    for name in fields.texts:
+    for name in columns.texts:
         value = rest.get(name)
         if isinstance(value, str):
             return str(rest.pop(name))
@@ -226,13 +227,13 @@ def _text(rest: dict[str, Any], fields: Fields) -> str | None:
     return None
 
 
-def _image(rest: dict[str, Any], path: Path, fields: Fields) -> str | BadItem | None:
+def _image(rest: dict[str, Any], path: Path, columns: Columns) -> str | BadItem | None:
     """The absolute path of the record's picture; relative ones start at the folder of the file."""
-    value = rest.pop(fields.picture, None)
+    value = rest.pop(columns.picture, None)
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        return BadItem("", f"field {fields.picture!r} must be the path of a picture, not {type(value).__name__}")
+        return BadItem("", f"column {columns.picture!r} must be the path of a picture, not {type(value).__name__}")
     if "://" in value:
         return BadItem("", f"{value}: a picture is read from a file; download it first and give its path")
     full = os.path.abspath(path.parent / value)
@@ -240,7 +241,7 @@ def _image(rest: dict[str, Any], path: Path, fields: Fields) -> str | BadItem | 
     return BadItem("", f"{full}: {problem}") if problem else full
 
 
-def _fallback_id(record: Mapping[str, Any], path: Path, number: int, fields: Fields) -> str:
+def _fallback_id(record: Mapping[str, Any], path: Path, number: int, columns: Columns) -> str:
     """A picture's path names its record for good; else the place in the file has to."""
-    value = record.get(fields.picture)
+    value = record.get(columns.picture)
     return value if isinstance(value, str) and value else f"{path.name}:{number}"

@@ -24,7 +24,7 @@ from zipfian.ingest.items import (
     FoundDocument,
 )
 from zipfian.ingest.lines import numbered_lines
-from zipfian.ingest.records import Fields, read_records
+from zipfian.ingest.records import Columns, read_records
 
 SAMPLE = 1_000
 """Records looked at to judge what a file holds."""
@@ -73,15 +73,15 @@ class Source:
     >>> for item in open_source(file):
     ...     print(item.id, item.problem if isinstance(item, BadItem) else item.text)
     a Cats sleep.
-    b no text in field 'text' or 'caption', and no 'image'; name the field (text_field, --text-field)
+    b no text in column 'text' or 'caption', and no 'image'; name the column (text_column, --text-column)
     >>> open_source(file).survey().items
     2
     """
 
     path: Path
     """Where it is."""
-    fields: Fields
-    """Which field of a record holds what."""
+    columns: Columns
+    """Which column of a record holds what."""
     found: Found | None = None
     """The files of a folder."""
 
@@ -109,7 +109,7 @@ class Source:
             return read_folder(self.path, self.found)
         suffix = self.path.suffix.lower()
         if suffix in RECORD_SUFFIXES:
-            return read_records(self.path, self.fields)
+            return read_records(self.path, self.columns)
         if suffix in PICTURE_SUFFIXES:
             beside = [p for p in _captions_of(self.path) if p.is_file()]
             return iter([read_picture(self.path, self.path.name, beside[0] if beside else None)])
@@ -155,9 +155,9 @@ class Source:
 def open_source(
     path: str | os.PathLike[str],
     *,
-    id_field: str | None = None,
-    text_field: str | None = None,
-    image_field: str | None = None,
+    id_column: str | None = None,
+    text_column: str | None = None,
+    image_column: str | None = None,
     follow_links: bool = False,
 ) -> Source:
     """A folder of texts and pictures, a file of records (JSONL, CSV, Parquet), or a single text or picture.
@@ -166,12 +166,12 @@ def open_source(
     ----------
     path
         Where it is. A folder is listed at once; files are opened as they are read.
-    id_field
+    id_column
         Field of a record that holds the id. By default `id` and `_id` are tried, then the path of the picture, then
         file:line.
-    text_field
+    text_column
         Field that holds the text; by default `text`, then `caption` and `captions`.
-    image_field
+    image_column
         Field that holds the path of a picture, which starts at the folder of the file; by default `image`.
     follow_links
         Symbolic links in a folder may lead out of it. They are counted, and followed only if this is true.
@@ -199,11 +199,11 @@ def open_source(
     if not isinstance(path, str | os.PathLike):
         raise InvalidInput(f"a source is a path of a folder or a file, not {shown(path)}")
     place = Path(path)
-    fields = Fields(id_field, text_field, image_field)
+    columns = Columns(id_column, text_column, image_column)
     if place.exists():
-        _check_fitting(place, {"id": id_field, "text": text_field, "image": image_field}, follow_links)
+        _check_fitting(place, {"id": id_column, "text": text_column, "image": image_column}, follow_links)
     if place.is_dir():
-        return Source(place, fields, find(place, follow_links=follow_links))
+        return Source(place, columns, find(place, follow_links=follow_links))
     if not place.exists():
         raise IndexNotFound(f"{place}: no such file or folder")
     known = TEXT_SUFFIXES | RECORD_SUFFIXES | PICTURE_SUFFIXES
@@ -211,15 +211,15 @@ def open_source(
         raise InvalidInput(
             f"{place}: not a kind of file that can be read; give a folder or one of {', '.join(sorted(known))}"
         )
-    return Source(place, fields)
+    return Source(place, columns)
 
 
-def _check_fitting(place: Path, fields: dict[str, str | None], follow_links: bool) -> None:
+def _check_fitting(place: Path, columns: dict[str, str | None], follow_links: bool) -> None:
     """A setting that would do nothing is refused: whoever gave it expects something."""
     if place.suffix.lower() not in RECORD_SUFFIXES or place.is_dir():
-        for name in (name for name, value in fields.items() if value is not None):
+        for name in (name for name, value in columns.items() if value is not None):
             raise InvalidInput(
-                f"{name}_field (--{name}-field) names a field of a record, and {place} is no file of records"
+                f"{name}_column (--{name}-column) names a column of a record, and {place} is no file of records"
             )
     if follow_links and place.is_file():
         raise InvalidInput(f"follow_links (--follow-links) is about links in a folder, and {place} is a file")

@@ -11,7 +11,7 @@ def rerank_dense(docs: Ints, coarse: F64, cosines: F64) -> Reranked:
     """Order the first K = len(cosines) candidates by cosine; one without a vector (NaN) stays below, in its old order.
 
     This replaces the first stage's opinion: right for pictures, where the pooled vector is the better judge, wrong for
-    text with the default encoder, where it is the weakest leg; there, fuse.
+    text with the default encoder, where it is the weakest field; there, fuse.
 
     Parameters
     ----------

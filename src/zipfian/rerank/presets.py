@@ -1,13 +1,14 @@
 """Ready-made ways to search, as frozen settings.
 
 A preset never reranks where that would lose to its own first stage: text is fused and left as fused (its pooled vector
-is the weakest leg). Pictures found by their visual terms alone are reranked by their pooled vectors (there the stronger
-judge); where both already rank together, nothing comes after.
+is the weakest field). Pictures found by their visual terms alone are reranked by their pooled vectors (there the
+stronger judge); where both already rank together, nothing comes after.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from zipfian.errors import InvalidInput
@@ -20,12 +21,12 @@ Content = Literal["text", "image"]
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What to search with. Legs that a collection does not have are left out of `legs`.
+    """What to search with. Fields that a collection does not have are left out of `fields`.
 
     Examples
     --------
     >>> quick = Preset("mine", "text", ("words", "latent"), "table")
-    >>> quick.rerank, quick.K
+    >>> quick.rerank, quick.rerank_depth
     ('none', 0)
     """
 
@@ -33,36 +34,36 @@ class Preset:
     """What it is called by."""
     content: Content
     """What it searches: texts or pictures."""
-    legs: tuple[str, ...]
-    """Kinds of legs that take part in the first stage."""
-    query: Literal["table", "encoder"]
+    fields: tuple[str, ...]
+    """Kinds of fields that take part in the first stage."""
+    query_encoder: Literal["table", "encoder"]
     """How a text query becomes latent terms: by the table (no neural network) or by the encoder."""
-    fusion: Method = field(default_factory=Adaptive)
-    """How legs become one ranking."""
+    fusion: Method = dataclasses.field(default_factory=Adaptive)
+    """How fields become one ranking."""
     rerank: Literal["none", "dense"] = "none"
     """What reorders the first hits: nothing, or their pooled vectors."""
-    K: int = 0
+    rerank_depth: int = 0
     """Candidates to rerank; 0: none."""
     adaptive_k: AdaptiveK | None = None
-    """Chooses K for every query, at most `K`."""
+    """Chooses how many for every query, at most `rerank_depth`."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain settings, reported with the hits."""
         return {
             "name": self.name,
             "content": self.content,
-            "legs": list(self.legs),
-            "query": self.query,
+            "fields": list(self.fields),
+            "query": self.query_encoder,
             "fusion": self.fusion.to_json(),
             "rerank": self.rerank,
-            "K": self.K,
+            "K": self.rerank_depth,
             "adaptive_k": self.adaptive_k.to_json() if self.adaptive_k else None,
         }
 
 
 _TEXT = ("words", "latent", "splade")
 _NETWORK = ("dense", "aligned", "translated")
-"""Legs that a text query reaches through the encoder, and the translation table that needs none."""
+"""Fields that a text query reaches through the encoder, and the translation table that needs none."""
 
 PRESETS: dict[str, dict[Content, Preset]] = {
     "latency-first": {
@@ -71,7 +72,9 @@ PRESETS: dict[str, dict[Content, Preset]] = {
     },
     "balanced": {
         "text": Preset("balanced", "text", (*_TEXT, *_NETWORK), "encoder"),
-        "image": Preset("balanced", "image", ("visual",), "encoder", rerank="dense", K=100, adaptive_k=AdaptiveK()),
+        "image": Preset(
+            "balanced", "image", ("visual",), "encoder", rerank="dense", rerank_depth=100, adaptive_k=AdaptiveK()
+        ),
     },
     "accuracy-first": {
         "text": Preset("accuracy-first", "text", (*_TEXT, *_NETWORK), "encoder"),

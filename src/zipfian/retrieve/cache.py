@@ -30,7 +30,7 @@ _ROW_PADDING = 192
 
 
 class PostingCache:
-    """Decoded lists of one leg of one snapshot. Filling is serialised; searches read without a lock."""
+    """Decoded lists of one field of one snapshot. Filling is serialised; searches read without a lock."""
 
     def __init__(
         self, n_docs: int, n_postings: int, norm: npt.NDArray[np.float64], spec: npt.NDArray[np.float64], budget: int

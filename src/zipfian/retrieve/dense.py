@@ -212,7 +212,7 @@ class DenseSearcher:
         return DenseQuery(q, codes.astype(np.int16), scale)
 
     def search(self, query: npt.ArrayLike | DenseQuery, k: int, mask: Bools | None = None) -> tuple[Ints, F64]:
-        """The k best documents with a vector, best first, equal scores in document order; `mask` as for other legs."""
+        """The k best documents with a vector, best first, equal scores in document order; `mask` as elsewhere."""
         found = self.find(query, k, mask)
         return found.docs, found.scores
 

@@ -5,7 +5,7 @@
     {"year": {">=": 2020, "<": 2024}}                 == != in "not in" < <= > >= exists
     {"or": [{"lang": "en"}, {"not": {"year": {"exists": True}}}]}
 
-A list field matches when any of its elements does. A document that lacks a field matches no condition on it (not even
+A list column matches when any of its elements does. A document that lacks a column matches no condition on it (not even
 `!=`), except `exists: False`; `not` is everything else: the complement among the live documents. Dates compare with
 `datetime` and `date` objects or ISO strings; a time without a zone is UTC. Comparing integers with fractions is exact.
 """
@@ -23,14 +23,14 @@ import numpy as np
 
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.column import Column
-from zipfian.index.metadata import FieldType, ScalarType, element_type, microseconds
+from zipfian.index.metadata import ColumnType, ScalarType, element_type, microseconds
 from zipfian.limits import MAX_FILTER_DEPTH, MAX_FILTER_NODES, MAX_FILTER_VALUES
 from zipfian.retrieve._compare import Bools, compare_numbers, is_one_of, matching_words
 
 Operator = Literal["in", "<", "<=", ">", ">="]
 OPERATORS = ("==", "!=", "in", "not in", "<", "<=", ">", ">=", "exists")
 _DEEPEST = 2 * MAX_FILTER_DEPTH + 2
-"""Containers in containers: a mapping and a list for each `and`, then a field, its operator and a list of values."""
+"""Containers in containers: a mapping and a list for each `and`, then a column, its operator and a list of values."""
 
 _RANGES: dict[str, Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -43,7 +43,7 @@ class Segment(Protocol):
         """Which documents are not deleted."""
 
     def column(self, name: str) -> Column | None:
-        """The column of a field, None if no document has it."""
+        """The column of a column, None if no document has it."""
 
 
 class Filter(Protocol):
@@ -55,15 +55,15 @@ class Filter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A comparison of one field; `==` is `in` with one value, `!=` and `not in` are its opposite per element."""
+    """A comparison of one column; `==` is `in` with one value, `!=` and `not in` are its opposite per element."""
 
-    field: str
+    column: str
     operator: Operator
     values: tuple[Any, ...]
     negated: bool = False
 
     def mask(self, segment: Segment) -> Bools:
-        column = segment.column(self.field)
+        column = segment.column(self.column)
         if column is None:
             return np.zeros(len(segment.live), np.bool_)
         found: Bools = self._elements(column) ^ np.bool_(self.negated)
@@ -98,13 +98,13 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """Whether a document has a field."""
+    """Whether a document has a column."""
 
-    field: str
+    column: str
     wanted: bool
 
     def mask(self, segment: Segment) -> Bools:
-        column = segment.column(self.field)
+        column = segment.column(self.column)
         has = np.zeros(len(segment.live), np.bool_) if column is None else column.present
         return (has if self.wanted else ~has) & segment.live
 
@@ -145,14 +145,14 @@ class Not:
         return segment.live & ~self.part.mask(segment)
 
 
-def parse_where(where: Mapping[str, Any], fields: Mapping[str, FieldType]) -> Filter:
-    """Parse a `where` expression for a collection whose metadata fields have these types.
+def parse_where(where: Mapping[str, Any], columns: Mapping[str, ColumnType]) -> Filter:
+    """Parse a `where` expression for a collection whose metadata columns have these types.
 
     `InvalidInput` says what is wrong with the expression and what would be right; `LimitExceeded` if it is too large.
     """
     if isinstance(where, Mapping):
         check_depth(where)
-    return _Parser(fields).expression(where, 1)
+    return _Parser(columns).expression(where, 1)
 
 
 def check_depth(where: Any) -> None:
@@ -173,13 +173,13 @@ def check_depth(where: Any) -> None:
 
 
 class _Parser:
-    def __init__(self, fields: Mapping[str, FieldType]) -> None:
-        self.fields = fields
+    def __init__(self, columns: Mapping[str, ColumnType]) -> None:
+        self.columns = columns
         self.nodes = 0
 
     def expression(self, where: Any, depth: int) -> Filter:
         if not isinstance(where, Mapping):
-            raise InvalidInput(f"a filter is a mapping such as {{'field': value}}, not {shown(where)}")
+            raise InvalidInput(f"a filter is a mapping such as {{'column': value}}, not {shown(where)}")
         if depth > MAX_FILTER_DEPTH:
             raise LimitExceeded(f"a filter is nested more than {MAX_FILTER_DEPTH} deep")
         parts: list[Filter] = []
@@ -192,7 +192,7 @@ class _Parser:
                 self.count()
                 parts.append(Not(self.expression(value, depth + 1)))
             else:
-                parts += self.field(key, value)
+                parts += self.conditions(key, value)
         return parts[0] if len(parts) == 1 else And(tuple(parts))
 
     def list_of(self, key: str, value: Any, depth: int) -> tuple[Filter, ...]:
@@ -201,12 +201,12 @@ class _Parser:
             raise InvalidInput(f"{key!r} needs a list of filters, not {shown(value)}")
         return tuple(self.expression(part, depth + 1) for part in value)
 
-    def field(self, name: Any, value: Any) -> list[Filter]:
-        if name not in self.fields:
-            raise InvalidInput(self.unknown_field(name))
+    def conditions(self, name: Any, value: Any) -> list[Filter]:
+        if name not in self.columns:
+            raise InvalidInput(self.unknown_column(name))
         if isinstance(value, Mapping):
             if not value:
-                raise InvalidInput(f"field {name!r}: an operator is missing; use one of {', '.join(OPERATORS)}")
+                raise InvalidInput(f"column {name!r}: an operator is missing; use one of {', '.join(OPERATORS)}")
             return [self.condition(name, operator, operand) for operator, operand in value.items()]
         return [self.condition(name, "in" if isinstance(value, list | tuple | Set) else "==", value)]
 
@@ -214,28 +214,30 @@ class _Parser:
         self.count()
         if operator == "exists":
             if not isinstance(value, bool):
-                raise InvalidInput(f"field {name!r}: 'exists' needs True or False, not {shown(value)}")
+                raise InvalidInput(f"column {name!r}: 'exists' needs True or False, not {shown(value)}")
             return Exists(name, value)
         if operator in ("in", "not in"):
             if not isinstance(value, list | tuple | Set):
-                raise InvalidInput(f"field {name!r}: {operator!r} needs a list of values, not {shown(value)}")
+                raise InvalidInput(f"column {name!r}: {operator!r} needs a list of values, not {shown(value)}")
             if len(value) > MAX_FILTER_VALUES:
-                raise LimitExceeded(f"field {name!r}: {len(value)} values; the limit is {MAX_FILTER_VALUES}")
+                raise LimitExceeded(f"column {name!r}: {len(value)} values; the limit is {MAX_FILTER_VALUES}")
             values = tuple(self.value(name, v) for v in value)
             return Condition(name, "in", values, operator == "not in")
         if operator in ("==", "!="):
             return Condition(name, "in", (self.value(name, value),), operator == "!=")
         if operator not in _RANGES:
-            raise InvalidInput(f"field {name!r}: unknown operator {shown(operator)}; use one of {', '.join(OPERATORS)}")
-        if element_type(self.fields[name]) == "boolean":
-            raise InvalidInput(f"field {name!r} holds booleans, which {operator!r} does not compare; use == or !=")
+            raise InvalidInput(
+                f"column {name!r}: unknown operator {shown(operator)}; use one of {', '.join(OPERATORS)}"
+            )
+        if element_type(self.columns[name]) == "boolean":
+            raise InvalidInput(f"column {name!r} holds booleans, which {operator!r} does not compare; use == or !=")
         return Condition(name, _RANGES[operator], (self.value(name, value),))
 
     def value(self, name: str, value: Any) -> Any:
         """A value to compare with, in the form in which the column holds its values."""
         if isinstance(value, np.generic):
             value = value.item()
-        kind = element_type(self.fields[name])
+        kind = element_type(self.columns[name])
         if kind is None:  # only empty lists so far: no value can match
             return value
         found = _comparable(kind, value)
@@ -243,18 +245,18 @@ class _Parser:
             hint = "an ISO date such as '2024-01-31' or a date object" if kind == "date" else f"a {kind}"
             hint = {"integer": "a number", "string": "text"}.get(kind, hint)
             why = "; use {'exists': False} for documents without it" if value is None else ""
-            kind_name = self.fields[name]
+            kind_name = self.columns[name]
             raise InvalidInput(
-                f"field {name!r} is of type {kind_name} and compares with {hint}, not {shown(value)}{why}"
+                f"column {name!r} is of type {kind_name} and compares with {hint}, not {shown(value)}{why}"
             )
         return found
 
-    def unknown_field(self, name: Any) -> str:
-        if not self.fields:
-            return f"unknown metadata field {shown(name)}: the documents of this collection have no metadata"
-        near = difflib.get_close_matches(str(name), self.fields, 1)
+    def unknown_column(self, name: Any) -> str:
+        if not self.columns:
+            return f"unknown metadata column {shown(name)}: the documents of this collection have no metadata"
+        near = difflib.get_close_matches(str(name), self.columns, 1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
-        return f"unknown metadata field {shown(name)}{hint}; known fields: {_listed(sorted(self.fields))}"
+        return f"unknown metadata column {shown(name)}{hint}; known columns: {_listed(sorted(self.columns))}"
 
     def count(self) -> None:
         self.nodes += 1

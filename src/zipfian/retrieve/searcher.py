@@ -1,4 +1,4 @@
-"""Exact search over one leg of a snapshot: the engine behind `Collection.search`."""
+"""Exact search over one field of a snapshot: the engine behind `Collection.search`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from zipfian.retrieve.arena import NO_MASK, windows
 from zipfian.retrieve.cache import PostingCache
 from zipfian.retrieve.layout import WINDOW
 from zipfian.retrieve.scoring import Scoring, TfIdf
-from zipfian.retrieve.statistics import LegStatistics, Term
+from zipfian.retrieve.statistics import FieldStatistics, Term
 from zipfian.retrieve.validate import check_k, check_scoring
 from zipfian.vocabulary.pruning import Pruning
 
@@ -27,12 +27,12 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A query made ready for one leg and one formula: only terms that can contribute, in the order given."""
+class TermQuery:
+    """A query made ready for one field and one formula: only terms that can contribute, in the order given."""
 
     terms: tuple[Term, ...]
     given: F64
-    """Query weights after phi."""
+    """TermQuery weights after phi."""
     df: Ints
     idf: F64
     weight: F64
@@ -40,10 +40,10 @@ class Query:
     scoring: Scoring
 
 
-class LegSearcher:
-    """One leg of one snapshot. Immutable for its users; any number of threads may search at once.
+class FieldSearcher:
+    """One field of one snapshot. Immutable for its users; any number of threads may search at once.
 
-    Opening costs O(N) for the norms. Impacts under the leg's own scoring are cached list by list; another scoring per
+    Opening costs O(N) for the norms. Impacts under the field's own scoring are cached list by list; another scoring per
     search scores every posting from its stored weight, many times slower; another phi costs one pass over all postings
     first.
     """
@@ -62,24 +62,24 @@ class LegSearcher:
         self._pruning = pruning or Pruning()
         self._cache_bytes = cache_bytes
         self._lock = threading.RLock()
-        self._stats: dict[str, LegStatistics] = {}
+        self._stats: dict[str, FieldStatistics] = {}
         self._norms: dict[Scoring, F64] = {}
         self._cache: PostingCache | None = None
         self._local = threading.local()
 
-    def statistics(self, phi: str | None = None) -> LegStatistics:
-        """N, df and lengths; lengths under the given phi (default: the leg's own)."""
+    def statistics(self, phi: str | None = None) -> FieldStatistics:
+        """N, df and lengths; lengths under the given phi (default: the field's own)."""
         key = str(self.scoring.phi if phi is None else phi)
         with self._lock:
             if key not in self._stats:
                 if len(self._stats) > 4:  # a sweep over phi must not fill the memory
                     self._stats = {p: s for p, s in self._stats.items() if p == str(self.scoring.phi)}
-                self._stats[key] = LegStatistics(self.name, self._segments, key, self._pruning)
+                self._stats[key] = FieldStatistics(self.name, self._segments, key, self._pruning)
             return self._stats[key]
 
     def prepare(
         self, terms: Mapping[Term, float] | Mapping[str, float] | Mapping[int, float], scoring: Scoring | None = None
-    ) -> Query:
+    ) -> TermQuery:
         """Look the terms up; those no live document has, or that are worth nothing, are left out."""
         formula = self.scoring if scoring is None else check_scoring(scoring)
         if len(terms) > limits.MAX_QUERY_TERMS:
@@ -96,9 +96,9 @@ class LegSearcher:
         weight = given * idf
         keep = (df > 0) & (weight > 0.0)
         kept = tuple(term for term, ok in zip(terms, keep.tolist(), strict=True) if ok)
-        return Query(kept, given[keep], df[keep], idf[keep], weight[keep], formula)
+        return TermQuery(kept, given[keep], df[keep], idf[keep], weight[keep], formula)
 
-    def search(self, query: Query, k: int, mask: npt.NDArray[np.bool_] | None = None) -> tuple[Ints, F64]:
+    def search(self, query: TermQuery, k: int, mask: npt.NDArray[np.bool_] | None = None) -> tuple[Ints, F64]:
         """The k best live documents (numbers through all segments), best first, with their scores.
 
         `mask` holds one bool per document: documents left out never appear, and k is filled from the others.
@@ -124,7 +124,7 @@ class LegSearcher:
             )
         return out_docs[:n], out_scores[:n]
 
-    def score(self, query: Query, docs: Ints) -> F64:
+    def score(self, query: TermQuery, docs: Ints) -> F64:
         """Exact scores of given documents, 0.0 where no term is shared (or the document is deleted)."""
         from zipfian.retrieve import kernels
 
@@ -135,7 +135,7 @@ class LegSearcher:
         out: F64 = kernels.score_docs(postings, self.norms(query.scoring), spec, slots, query.weight, docs)
         return out
 
-    def contributions(self, query: Query, doc: int) -> tuple[F64, npt.NDArray[np.float32]]:
+    def contributions(self, query: TermQuery, doc: int) -> tuple[F64, npt.NDArray[np.float32]]:
         """What each term of the query adds to one document's score, and the term's weight there (0: absent).
 
         Each number is the kernel's own product, so summing them in order gives the score to the last bit.
@@ -176,7 +176,7 @@ class LegSearcher:
             return _cosine_norms(stats, scoring)
         return scoring.norms(stats.lengths[0], stats.mean_length)
 
-    def _lists(self, query: Query) -> tuple[Any, Ints, bool]:
+    def _lists(self, query: TermQuery) -> tuple[Any, Ints, bool]:
         """The query's lists in the kernels' layout, from the cache, or decoded for this search alone."""
         stats = self.statistics()
         with self._lock:
@@ -214,7 +214,7 @@ def _no_rows() -> Any:
     return kernels.Forward(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
 
 
-def _cosine_norms(stats: LegStatistics, scoring: TfIdf) -> F64:
+def _cosine_norms(stats: FieldStatistics, scoring: TfIdf) -> F64:
     """Euclidean length of every document's TF-IDF vector: one pass over all postings, terms ascending.
 
     `np.add.at` adds one posting after the other, so the order of additions, and with it every bit, is that of a

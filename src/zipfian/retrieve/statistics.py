@@ -1,4 +1,4 @@
-"""N, df and lengths of one leg over all segments of a snapshot.
+"""N, df and lengths of one field over all segments of a snapshot.
 
 Everything is an integer sum over segments, so a collection built in any number of steps has the statistics, and hence
 the scores, of one built at once. Vocabulary pruning is applied here: a dropped term takes its share out of every
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import FingerprintMismatch, IndexCorrupt
-from zipfian.index.leg import LegReader
+from zipfian.index.field import FieldReader
 from zipfian.index.lengths import exact_sum, length_unit, posting_lengths
 from zipfian.index.segment import SegmentReader
 from zipfian.vocabulary.pruning import Pruning, dropped_terms
@@ -24,8 +24,8 @@ Term = str | int
 Ints = npt.NDArray[np.int64]
 
 
-class LegStatistics:
-    """Statistics of one leg. Documents are numbered through all segments, deleted ones keep their number."""
+class FieldStatistics:
+    """Statistics of one field. Documents are numbered through all segments, deleted ones keep their number."""
 
     def __init__(self, name: str, segments: Sequence[SegmentReader], phi: str, pruning: Pruning) -> None:
         self.name = name
@@ -33,15 +33,17 @@ class LegStatistics:
         self.pruning = pruning
         self.bases = np.concatenate([[0], np.cumsum([s.n_docs for s in segments])]).astype(np.int64)
         """Number of the first document of each segment, and of all documents."""
-        self.parts: tuple[tuple[int, SegmentReader, LegReader], ...] = tuple(
-            (int(base), s, s.legs[name]) for base, s in zip(self.bases, segments, strict=False) if name in s.legs
+        self.parts: tuple[tuple[int, SegmentReader, FieldReader], ...] = tuple(
+            (int(base), s, s.fields[name]) for base, s in zip(self.bases, segments, strict=False) if name in s.fields
         )
         self.n_docs = int(self.bases[-1])
         self.n_live = sum(s.n_live for s in segments)
-        self.n_postings = sum(leg.n_postings for _, _, leg in self.parts)
-        specs = {(leg.spec.tf, leg.spec.scale) for _, _, leg in self.parts}
+        self.n_postings = sum(field.n_postings for _, _, field in self.parts)
+        specs = {(field.spec.tf, field.spec.scale) for _, _, field in self.parts}
         if len(specs) > 1:
-            raise FingerprintMismatch(f"segments store the weights of leg {name!r} in different ways: {sorted(specs)}")
+            raise FingerprintMismatch(
+                f"segments store the weights of field {name!r} in different ways: {sorted(specs)}"
+            )
         self._known: dict[Term, int] = {}  # df of terms that were asked for; no more than there are terms
         self._df: tuple[Ints, ...] = tuple(s.df_live(name) for _, s, _ in self.parts)
 
@@ -59,8 +61,8 @@ class LegStatistics:
         total = self._known.get(term, 0)
         if total:
             return total
-        for (_, _, leg), df in zip(self.parts, self._df, strict=True):
-            at = leg.lookup(term)
+        for (_, _, field), df in zip(self.parts, self._df, strict=True):
+            at = field.lookup(term)
             total += int(df[at]) if at >= 0 else 0
         if total:
             self._known[term] = total
@@ -70,17 +72,17 @@ class LegStatistics:
         """Live documents of a term, ascending, and its weights in them."""
         docs: list[npt.NDArray[np.int32]] = []
         weights: list[npt.NDArray[np.float32]] = []
-        for (base, segment, leg), df in zip(self.parts, self._df, strict=True):
-            at = leg.lookup(term)
+        for (base, segment, field), df in zip(self.parts, self._df, strict=True):
+            at = field.lookup(term)
             if at < 0:
                 continue
-            found, tf = leg.postings(at, compiled)
+            found, tf = field.postings(at, compiled)
             if segment.n_live < segment.n_docs:
                 live = segment.live[found]
                 found, tf = found[live], tf[live]
                 if len(found) != int(df[at]):  # room for the list is reserved by this number
                     raise IndexCorrupt(
-                        segment.entry.files["del"].name, f"what it takes away from leg {self.name!r} is wrong"
+                        segment.entry.files["del"].name, f"what it takes away from field {self.name!r} is wrong"
                     )
             docs.append(found + np.int32(base))
             weights.append(self.weights(tf))
@@ -108,9 +110,9 @@ class LegStatistics:
     def vocabulary(self) -> tuple[list[Term], Ints]:
         """All terms with live documents, ascending, and their df; pruned ones included."""
         total: dict[Term, int] = {}
-        for (_, _, leg), df in zip(self.parts, self._df, strict=True):
+        for (_, _, field), df in zip(self.parts, self._df, strict=True):
             for at in np.flatnonzero(df).tolist():
-                term = leg.term(at)
+                term = field.term(at)
                 total[term] = total.get(term, 0) + int(df[at])
         terms = sorted(total)  # all of one kind; code points sort as UTF-8 does
         return terms, np.array([total[t] for t in terms], np.int64)
@@ -125,15 +127,15 @@ class LegStatistics:
 
     @cached_property
     def lengths(self) -> tuple[Ints, int]:
-        """Length of every document in the leg's units, and the sum over live ones."""
+        """Length of every document in the field's units, and the sum over live ones."""
         lengths = np.zeros(self.n_docs, np.int64)
         total = 0
-        for base, segment, leg in self.parts:
-            if leg.spec.phi == self.phi:
-                lengths[base : base + segment.n_docs] = leg.lengths
+        for base, segment, field in self.parts:
+            if field.spec.phi == self.phi:
+                lengths[base : base + segment.n_docs] = field.lengths
                 total += segment.total_length_live(self.name)
             else:
-                own = self._scan_lengths(leg)
+                own = self._scan_lengths(field)
                 lengths[base : base + segment.n_docs] = own
                 total += exact_sum(own[segment.live])
         for term in self.dropped:
@@ -142,13 +144,13 @@ class LegStatistics:
             lengths[docs] -= share
             if len(docs) and int(lengths[docs].min()) < 0:
                 where = self.parts[0][2].file.name
-                raise IndexCorrupt(where, f"lengths of leg {self.name!r} do not follow from its postings")
+                raise IndexCorrupt(where, f"lengths of field {self.name!r} do not follow from its postings")
             total -= exact_sum(share)
         return lengths, total
 
     @property
     def mean_length(self) -> float:
-        """Mean length of the live documents, in the leg's units."""
+        """Mean length of the live documents, in the field's units."""
         return self.lengths[1] / self.n_live if self.n_live else 0.0
 
     def _how(self) -> tuple[Any, float, str]:
@@ -159,18 +161,18 @@ class LegStatistics:
         """Live documents of a term and its stored frequencies."""
         docs: list[npt.NDArray[Any]] = [np.empty(0, np.int64)]
         stored: list[npt.NDArray[Any]] = []
-        for base, segment, leg in self.parts:
-            at = leg.lookup(term)
+        for base, segment, field in self.parts:
+            at = field.lookup(term)
             if at >= 0:
-                found, tf = leg.postings(at)
+                found, tf = field.postings(at)
                 live = segment.live[found]
                 docs.append(found[live].astype(np.int64) + base)
                 stored.append(tf[live])
         return np.concatenate(docs), np.concatenate(stored)
 
-    def _scan_lengths(self, leg: LegReader) -> Ints:
-        """Lengths under another phi than the stored one: one pass over the leg's postings."""
-        out = np.zeros(leg.n_docs, np.int64)
-        for _, _, docs, tf in leg.scan():
+    def _scan_lengths(self, field: FieldReader) -> Ints:
+        """Lengths under another phi than the stored one: one pass over the field's postings."""
+        out = np.zeros(field.n_docs, np.int64)
+        for _, _, docs, tf in field.scan():
             np.add.at(out, docs, posting_lengths(tf, *self._how()))
         return out

@@ -122,7 +122,7 @@ def fit_alignment(
     parts
         Pictures with captions, to train on, to stop by and to measure.
     out
-        The folder to write: `Leg.aligned(model=out)` and `Leg.translated(model=out)` read it.
+        The folder to write: `Field.aligned(model=out)` and `Field.translated(model=out)` read it.
     settings
         How to train.
     text_encoder, image_encoder

@@ -37,7 +37,7 @@ def heads_recalls(members: Sequence[AlignResult], split: Split) -> Recalls:
 
 
 def table_recalls(table: Table, split: Split, vocabulary: SaeVocabulary) -> Recalls:
-    """Of a search of the visual leg with the translated captions."""
+    """Of a search of the visual field with the translated captions."""
     terms = _terms(split)
     df = np.count_nonzero(terms, axis=0)
     idf = np.log(1.0 + (len(terms) - df + 0.5) / (df + 0.5)).astype(np.float32)

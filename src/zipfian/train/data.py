@@ -39,14 +39,14 @@ class Data:
     path: Path
     kind: Literal["text", "image"]
     lines: bool = False
-    text_field: str | None = None
+    text_column: str | None = None
 
     def items(self, skipped: Skipped) -> Iterator[Item]:
         """Name and content (a picture: its path) of every item, in a stable order."""
         if self.lines:
             yield from self._lines(skipped)
             return
-        for found in open_source(self.path, text_field=self.text_field):
+        for found in open_source(self.path, text_column=self.text_column):
             if isinstance(found, BadItem):
                 skipped(found.where, found.problem)
             elif self.kind == "image" and found.image is not None:
@@ -74,8 +74,10 @@ class Data:
         return Survey(count, digest.hexdigest(), sample)
 
     def _lines(self, skipped: Skipped) -> Iterator[Item]:
-        if self.text_field is not None:
-            raise InvalidInput("text_field (--text-field) names a field of records: a file of lines (--lines) has none")
+        if self.text_column is not None:
+            raise InvalidInput(
+                "text_column (--text-column) names a field of records: a file of lines (--lines) has none"
+            )
         if self.kind != "text" or not self.path.is_file():
             raise InvalidInput(f"lines (--lines) reads a text on each line of a file; {self.path} is not one")
         for number, raw in numbered_lines(self.path):

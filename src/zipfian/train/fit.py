@@ -88,7 +88,7 @@ def fit_sae(
     settings: SaeSettings | None = None,
     preset: str | None = None,
     lines: bool = False,
-    text_field: str | None = None,
+    text_column: str | None = None,
     limit: int | None = None,
     name: str | None = None,
     stored: str = "int8",
@@ -106,7 +106,7 @@ def fit_sae(
     data
         A folder, a file of records or a single file, as for `zipfian.ingest.open_source`.
     out
-        The folder to write: `SaeVocabulary.load(out)` and `Leg.latent(out)` read it.
+        The folder to write: `SaeVocabulary.load(out)` and `Field.latent(out)` read it.
     encoder
         `"text"`, `"image"`, a name or folder for `zipfian.encode.hub.load`, or an encoder.
     settings
@@ -116,7 +116,7 @@ def fit_sae(
         the vocabulary later.
     lines
         The file has a text on each line.
-    text_field
+    text_column
         Field of records that holds the text.
     limit
         Stop reading after so many tokens.
@@ -167,7 +167,7 @@ def fit_sae(
     reader = _encoder(encoder, chosen) if isinstance(encoder, str) else encoder
     watcher = _Counting(watch or Watcher())
     asked = settings or (SaeSettings() if preset is None else SaeSettings.preset(preset, reader.dim))
-    source = Data(Path(data), reader.kind, lines, text_field)
+    source = Data(Path(data), reader.kind, lines, text_column)
     survey = source.survey(watcher.skipped)
     run = _Run(folder, reader, asked, source, survey, limit, memory, resume)
     gathered = run.gather(watcher)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import LimitExceeded
-from zipfian.types import LegBatch
+from zipfian.types import FieldBatch
 
 _Ints = npt.NDArray[np.int64]
 
@@ -35,8 +35,8 @@ def count_batch(
     texts: Iterable[Text],
     chunks: Callable[[Text], Iterable[str] | Mapping[str, int]],
     terms: Callable[[str], Iterable[str]],
-) -> LegBatch:
-    """Term counts of texts as a `LegBatch`, its terms sorted as UTF-8 bytes.
+) -> FieldBatch:
+    """Term counts of texts as a `FieldBatch`, its terms sorted as UTF-8 bytes.
 
     Python only numbers the chunks of each text; every distinct chunk becomes terms once, and counting is one numpy
     sort of (document, term) keys. Of a long text `chunks` gives counted terms instead: each is one key, and its count
@@ -69,7 +69,7 @@ def count_batch(
     most = int(np.diff(indptr).max(initial=0))
     if most > limits.MAX_DOCUMENT_TERMS:
         raise LimitExceeded(f"a text has {most:,} distinct terms, more than {limits.MAX_DOCUMENT_TERMS:,}: split it")
-    return LegBatch(indptr=indptr, terms=words, indices=(keys & 0xFFFFFFFF).astype(np.int32), tf=tf)
+    return FieldBatch(indptr=indptr, terms=words, indices=(keys & 0xFFFFFFFF).astype(np.int32), tf=tf)
 
 
 def _terms_of_chunks(keys: Iterable[Key], terms: Callable[[str], Iterable[str]]) -> tuple[list[str], _Ints, _Ints]:

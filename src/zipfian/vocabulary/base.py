@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Protocol, TypeVar
 
-from zipfian.types import LegBatch, TfKind
+from zipfian.types import FieldBatch, TfKind
 
 Item = TypeVar("Item", contravariant=True)
 """What a vocabulary reads: a text, or the token vectors of an encoder."""
@@ -50,6 +50,6 @@ class Vocabulary(Protocol[Item]):
         """The terms of a query, `item`, and their weights."""
         ...
 
-    def batch(self, items: Iterable[Item]) -> LegBatch:
+    def batch(self, items: Iterable[Item]) -> FieldBatch:
         """The terms of many documents, `items`, ready to be written."""
         ...

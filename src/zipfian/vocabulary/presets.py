@@ -19,7 +19,7 @@ def _whole(name: str, value: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class LegDefaults:
+class FieldDefaults:
     """From an item's tokens to its terms, and the scoring measured with them."""
 
     k: int = 16
@@ -65,7 +65,7 @@ class LegDefaults:
         """Arguments of `BM25`."""
         return {"k1": self.k1, "b": self.b, "phi": self.phi}
 
-    def changed(self, values: Mapping[str, Any]) -> LegDefaults:
+    def changed(self, values: Mapping[str, Any]) -> FieldDefaults:
         """With some settings replaced; unknown ones are refused."""
         unknown = set(values) - {field.name for field in fields(self)}
         if unknown:
@@ -73,14 +73,14 @@ class LegDefaults:
         return replace(self, **values)
 
 
-PRESETS: Mapping[str, LegDefaults] = {
-    "bm25-v": LegDefaults(k=16, k_post=16, k1=1.5, b=0.75, phi="identity", query="binary"),
-    "latent-terms": LegDefaults(k=16, k_post=None, k1=8.0, b=0.7, phi="sqrt", query="weighted"),
+PRESETS: Mapping[str, FieldDefaults] = {
+    "bm25-v": FieldDefaults(k=16, k_post=16, k1=1.5, b=0.75, phi="identity", query="binary"),
+    "latent-terms": FieldDefaults(k=16, k_post=None, k1=8.0, b=0.7, phi="sqrt", query="weighted"),
 }
 """`bm25-v`: seed of visual words, few terms per picture. `latent-terms`: its counterpart for text, all terms."""
 
 
-def preset(name: str) -> LegDefaults:
+def preset(name: str) -> FieldDefaults:
     """The preset called `name`."""
     try:
         return PRESETS[name]

@@ -23,7 +23,7 @@ from zipfian.types import Encoded, FloatArray, IntArray, Terms, TfKind
 from zipfian.vocabulary._sae_files import SaeFiles, check_files
 from zipfian.vocabulary._sae_project import Pool
 from zipfian.vocabulary.labels import Labels
-from zipfian.vocabulary.presets import LegDefaults, Pooling, preset
+from zipfian.vocabulary.presets import FieldDefaults, Pooling, preset
 from zipfian.vocabulary.pruning import Pruning
 from zipfian.vocabulary.query_table import QueryTable
 
@@ -61,7 +61,7 @@ class SaeVocabulary:
     tf_kind: ClassVar[TfKind] = "fixed"
     version: ClassVar[int] = 1
 
-    def __init__(self, files: SaeFiles, use: LegDefaults, min_weight: float, preset_name: str | None) -> None:
+    def __init__(self, files: SaeFiles, use: FieldDefaults, min_weight: float, preset_name: str | None) -> None:
         self.defaults = use
         """How it is used: k, pooling, k_post, and the scoring measured with them."""
         self.folder = files.folder
@@ -289,7 +289,7 @@ class SaeVocabulary:
     def table_terms(self, pieces: IntArray) -> Terms:
         """The terms of a text from its word pieces alone, without the encoder; all of them, with their weights."""
         if self.table is None:
-            raise InvalidInput(f"the vocabulary {self.name} has no query table: use query='encoder'")
+            raise InvalidInput(f"the vocabulary {self.name} has no query table: use query_encoder='encoder'")
         return self._pool(*self.table.rows(pieces))
 
     def table_query(self, pieces: IntArray) -> Terms:
@@ -375,14 +375,14 @@ def _heaviest(terms: Terms, k: int) -> Terms:
     return Terms(terms.ids[keep], terms.weights[keep])
 
 
-def _defaults(settings: Mapping[str, Any], name: str | None) -> LegDefaults:
+def _defaults(settings: Mapping[str, Any], name: str | None) -> FieldDefaults:
     """How a vocabulary is used: as the preset says, as its own settings say, or with the k of its training."""
     if name is not None:
         return preset(name)
     own = settings.get("defaults")
     if own is not None and not isinstance(own, Mapping):
         raise InvalidInput(f"'defaults' of an autoencoder must be an object, not {own!r:.80}")
-    return LegDefaults(k=settings["k"]).changed(own or {})
+    return FieldDefaults(k=settings["k"]).changed(own or {})
 
 
 __all__ = ["COMPACT_K", "SaeVocabulary", "UNSET"]

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.objects import JsonObject, finite_number
-from zipfian.types import Encoded, FloatArray, LegBatch, Terms, TfKind
+from zipfian.types import Encoded, FieldBatch, FloatArray, Terms, TfKind
 from zipfian.vocabulary import _scalar_file as files
 
 Vector = npt.NDArray[np.floating[Any]]
@@ -138,14 +138,14 @@ class ScalarVocabulary:
         found = self.query_terms(item)
         return dict(zip(found.ids.tolist(), found.weights.tolist(), strict=True))
 
-    def batch(self, items: Iterable[Encoded | Vector]) -> LegBatch:
+    def batch(self, items: Iterable[Encoded | Vector]) -> FieldBatch:
         """The terms of many documents, ready to be written."""
         rows = self.terms_many(items)
         indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
         ids = np.concatenate([np.empty(0, np.int32), *(row.ids for row in rows)])
         tf = np.concatenate([np.empty(0, np.float32), *(row.weights for row in rows)]).astype(np.uint32)
         terms, places = np.unique(ids, return_inverse=True)
-        return LegBatch(indptr, terms.astype(np.int64), places.astype(np.int32), tf)
+        return FieldBatch(indptr, terms.astype(np.int64), places.astype(np.int32), tf)
 
     def label(self, term: int) -> str:
         """A codeword: the rotated component it stands for, and its sign."""
@@ -175,7 +175,7 @@ class ScalarVocabulary:
 
     @property
     def compact_form(self) -> str:
-        """Names what `compact` makes: the pooled vector, which a dense leg keeps under the same name."""
+        """Names what `compact` makes: the pooled vector, which a dense field keeps under the same name."""
         return "pooled"
 
     def compact(self, encoded: Encoded) -> dict[str, FloatArray]:

@@ -1,7 +1,7 @@
 """The vocabulary of SPLADE: terms are word pieces, weighted and expanded by a masked language model.
 
 It reads what `encode.hub.SpladeEncoder` gives. Its weights are made for a plain product of query and document weights:
-score such a leg with `Dot`. BM25, which wants counts, makes it worse.
+score such a field with `Dot`. BM25, which wants counts, makes it worse.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from zipfian import limits
 from zipfian.errors import FingerprintMismatch, InvalidInput, shown
 from zipfian.objects import JsonObject, finite_number
-from zipfian.types import Encoded, LegBatch, Terms, TfKind
+from zipfian.types import Encoded, FieldBatch, Terms, TfKind
 from zipfian.vocabulary.quantise import check_weights, to_fixed
 
 THRESHOLD = 0.15
@@ -109,7 +109,7 @@ class SpladeVocabulary:
             terms = Terms(terms.ids[heaviest], terms.weights[heaviest])
         return dict(zip(terms.ids.tolist(), terms.weights.tolist(), strict=True))
 
-    def batch(self, items: Iterable[Encoded]) -> LegBatch:
+    def batch(self, items: Iterable[Encoded]) -> FieldBatch:
         """The terms of many documents, weights in hundredths, ready to be written."""
         found = [self.terms(item) for item in items]
         ids = np.concatenate([t.ids for t in found]) if found else np.empty(0, dtype=np.int32)
@@ -119,7 +119,7 @@ class SpladeVocabulary:
         rows = np.repeat(np.arange(len(found)), [len(t) for t in found])[kept]
         indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(found))))).astype(np.int64)
         known, indices = np.unique(ids[kept], return_inverse=True)
-        return LegBatch(indptr, known.astype(np.int64), indices.astype(np.int32), steps[kept])
+        return FieldBatch(indptr, known.astype(np.int64), indices.astype(np.int32), steps[kept])
 
     def evidence(self, encoded: Encoded, wanted: Collection[int] | None = None) -> dict[int, list[tuple[int, float]]]:
         """For each term the row of `encoded` that holds its weight; `encoded.places` there is the text behind it."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded
-from zipfian.types import LegBatch, TfKind, Token
+from zipfian.types import FieldBatch, TfKind, Token
 from zipfian.vocabulary._batch import count_batch
 from zipfian.vocabulary._cache import WordCache
 from zipfian.vocabulary._long import LONG_TEXT, Finder, Tally
@@ -82,7 +82,7 @@ class Words:
             )
         return counts
 
-    def batch(self, items: Iterable[str | Mapping[str, int]]) -> LegBatch:
+    def batch(self, items: Iterable[str | Mapping[str, int]]) -> FieldBatch:
         """Counts of many texts (`items`), or what `counts` made of them, as a sparse matrix over their sorted terms."""
         return count_batch(items, self._chunks_or_counts, self._terms.__getitem__)
 

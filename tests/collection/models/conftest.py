@@ -1,4 +1,4 @@
-"""Small collections whose legs have real vocabularies and toy encoders."""
+"""Small collections whose fields have real vocabularies and toy encoders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image
 
 import zipfian as zf
 from tests.toys import ToyImage, ToyText, toy_vocabulary
-from zipfian import Leg
+from zipfian import Field
 
 TEXTS = {"a": "A puppy sleeps in the sun.", "b": "The automobile is red.", "c": "My kitten likes light."}
 
@@ -40,16 +40,16 @@ def picture(path: Path, *colours: tuple[int, int, int]) -> Path:
     return path
 
 
-def legs(sae: Path, encoder: Any) -> dict[str, Leg]:
-    make = Leg.latent if encoder.kind == "text" else Leg.visual
+def fields(sae: Path, encoder: Any) -> dict[str, Field]:
+    make = Field.latent if encoder.kind == "text" else Field.visual
     name = "latent" if encoder.kind == "text" else "visual"
-    words = {"words": Leg.words()} if encoder.kind == "text" else {}
-    return {**words, name: make(sae, encoder=encoder), "dense": Leg.dense(encoder=encoder)}
+    words = {"words": Field.words()} if encoder.kind == "text" else {}
+    return {**words, name: make(sae, encoder=encoder), "dense": Field.dense(encoder=encoder)}
 
 
 @pytest.fixture
 def notes(tmp_path: Path, text: ToyText, sae: Path) -> zf.Collection:
-    made = zf.Collection.create(tmp_path / "notes.zf", legs(sae, text), encodings=False)
+    made = zf.Collection.create(tmp_path / "notes.zf", fields(sae, text), encodings=False)
     made.add({"id": i, "text": t} for i, t in TEXTS.items())
     made.commit()
     return made

@@ -9,7 +9,7 @@ import pytest
 import zipfian as zf
 from tests.collection.models.conftest import check_sums, picture
 from tests.toys import ToyImage, ToyText, toy_alignment
-from zipfian import Leg
+from zipfian import Field
 from zipfian.errors import FingerprintMismatch, InvalidInput
 
 
@@ -25,9 +25,9 @@ class TestAcross:
     @pytest.fixture
     def photos(self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, align: str) -> zf.Collection:
         made = {
-            "visual": Leg.visual(sae, encoder=image),
-            "aligned": Leg.aligned(model=align, text=text, image=image),
-            "translated": Leg.translated(model=align, text=text, image=image),
+            "visual": Field.visual(sae, encoder=image),
+            "aligned": Field.aligned(model=align, text=text, image=image),
+            "translated": Field.translated(model=align, text=text, image=image),
         }
         photos = zf.Collection.create(tmp_path / "across.zf", made, encodings=False)
         for name, colours in (("red", [self.RED]), ("half", [self.GREEN, self.RED]), ("blue", [self.BLUE])):
@@ -36,18 +36,18 @@ class TestAcross:
         return photos
 
     def test_a_text_finds_pictures(self, photos: zf.Collection) -> None:
-        for leg in ("aligned", "translated"):  # the toys see a dog in red and a cat in green
-            assert photos.search("a dog", k=1, leg=leg)[0].id == "red"
+        for field in ("aligned", "translated"):  # the toys see a dog in red and a cat in green
+            assert photos.search("a dog", k=1, field=field)[0].id == "red"
         found = photos.search("a dog")
         assert found.settings["method"] == "hybrid"
-        assert set(found[0].legs) == {"aligned", "translated"}
+        assert set(found[0].fields) == {"aligned", "translated"}
         assert found[0].id == "red"
         tree = found.explain(found[0])
         assert tree.value == found[0].score
         check_sums(tree)
 
     def test_translation_is_explained_from_word_to_patch(self, photos: zf.Collection) -> None:
-        found = photos.search("red dogs", leg="translated")
+        found = photos.search("red dogs", field="translated")
         assert found.settings["leg"] == "translated"
         (half,) = [h for h in found if h.id == "half"]
         tree = found.explain(half)
@@ -60,48 +60,50 @@ class TestAcross:
 
     def test_pictures_find_texts(self, tmp_path: Path, text: ToyText, image: ToyImage, align: str) -> None:
         made = {
-            "aligned": Leg.aligned("text", model=align, text=text, image=image),
-            "translated": Leg.translated("text", model=align, text=text, image=image),
+            "aligned": Field.aligned("text", model=align, text=text, image=image),
+            "translated": Field.translated("text", model=align, text=text, image=image),
         }
         with zf.Collection.create(tmp_path / "captions.zf", made, encodings=False) as captions:
             captions.add([{"id": "a", "text": "a red dog"}, {"id": "b", "text": "a green cat"}])
             captions.commit()
             asked = picture(tmp_path / "asked.png", self.RED)
-            assert captions.search(image=asked, k=1, leg="aligned")[0].id == "a"
-            found = captions.search(image=asked, leg="translated")
+            assert captions.search(image=asked, k=1, field="aligned")[0].id == "a"
+            found = captions.search(image=asked, field="translated")
             assert [h.id for h in found] == ["a"]
             (part,) = found.explain(found[0]).parts
             assert {e["text"] for e in part.evidence} == {"red", "dog"}
-            with pytest.raises(InvalidInput, match="no leg of this collection takes a text"):
+            with pytest.raises(InvalidInput, match="no field of this collection takes a text"):
                 captions.search("a dog")
         with zf.Collection.open(tmp_path / "captions.zf") as again:
-            assert again.search(image=asked, k=1, leg="aligned")[0].id == "a"
+            assert again.search(image=asked, k=1, field="aligned")[0].id == "a"
 
-    def test_legs_can_be_added_later(
+    def test_fields_can_be_added_later(
         self, photos: zf.Collection, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, align: str
     ) -> None:
         with zf.Collection.create(
-            tmp_path / "late.zf", {"visual": Leg.visual(sae, encoder=image)}, encodings=False
+            tmp_path / "late.zf", {"visual": Field.visual(sae, encoder=image)}, encodings=False
         ) as late:
             late.add([{"id": i, "image": tmp_path / f"{i}.png"} for i in ("red", "half", "blue")])
             late.commit()
-            late.add_leg("translated", Leg.translated(model=align, text=text, image=image))
-            late.add_leg("aligned", Leg.aligned(model=align, text=text, image=image))
+            late.add_field("translated", Field.translated(model=align, text=text, image=image))
+            late.add_field("aligned", Field.aligned(model=align, text=text, image=image))
             late.commit()
-            for leg in ("aligned", "translated"):
-                assert [(h.id, h.score) for h in late.search("dog", leg=leg)] == [
-                    (h.id, h.score) for h in photos.search("dog", leg=leg)
+            for field in ("aligned", "translated"):
+                assert [(h.id, h.score) for h in late.search("dog", field=field)] == [
+                    (h.id, h.score) for h in photos.search("dog", field=field)
                 ]
 
-    def test_a_translation_needs_its_visual_leg(
+    def test_a_translation_needs_its_visual_field(
         self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, align: str
     ) -> None:
-        translated = Leg.translated(model=align, text=text, image=image)
-        with pytest.raises(InvalidInput, match="searches the postings of the visual leg 'visual', which is not there"):
+        translated = Field.translated(model=align, text=text, image=image)
+        with pytest.raises(
+            InvalidInput, match="searches the postings of the visual field 'visual', which is not there"
+        ):
             zf.Collection.create(tmp_path / "x.zf", {"translated": translated})
         with pytest.raises(FingerprintMismatch, match="make both with the same vocabulary"):
             zf.Collection.create(
-                tmp_path / "x.zf", {"visual": Leg.visual(sae, encoder=image, k=1), "translated": translated}
+                tmp_path / "x.zf", {"visual": Field.visual(sae, encoder=image, k=1), "translated": translated}
             )
         with pytest.raises(InvalidInput, match="'text' or 'image', not 'sound'"):
-            Leg.aligned("sound", model=align)  # type: ignore[arg-type]
+            Field.aligned("sound", model=align)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""All legs at once; the stages themselves are tested in tests/fuse and tests/rerank."""
+"""All fields at once; the stages themselves are tested in tests/fuse and tests/rerank."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import zipfian as zf
-from tests.collection.models.conftest import TEXTS, check_sums, legs, picture
+from tests.collection.models.conftest import TEXTS, check_sums, fields, picture
 from tests.toys import ToyImage, ToyText
 from zipfian.errors import InvalidInput
 from zipfian.rerank import AdaptiveK
 
 
 class TestHybrid:
-    """All legs at once; the stages themselves are tested in tests/fuse and tests/rerank."""
+    """All fields at once; the stages themselves are tested in tests/fuse and tests/rerank."""
 
     def test_text_is_fused_by_default(self, notes: zf.Collection) -> None:
         found = notes.search("a puppy in the sun", k=3)
@@ -23,12 +23,12 @@ class TestHybrid:
         assert set(found.settings["legs"]) == {"words", "latent", "dense"}
         assert found[0].id == "a"
         for hit in found:
-            assert set(hit.legs) == {"words", "latent", "dense"}
+            assert set(hit.fields) == {"words", "latent", "dense"}
             total = 0.0
-            for name in hit.legs:
-                total += hit.legs[name].share
+            for name in hit.fields:
+                total += hit.fields[name].share
             assert total == hit.score
-            for name, seen in hit.legs.items():
+            for name, seen in hit.fields.items():
                 assert seen.score == notes.score(name, "a puppy in the sun", [hit.id])[0]
 
     def test_explanations_sum_through_fusion(self, notes: zf.Collection) -> None:
@@ -69,20 +69,20 @@ class TestHybrid:
             assert all(all_of_them[h.id] == h.score for h in notes.search("puppy light red", k=k))
 
     def test_the_query_may_choose_how_many_are_reranked(self, notes: zf.Collection) -> None:
-        keen = notes.search("light puppy", k=2, method="two-stage", K=AdaptiveK(2, 3, skip_margin=1e9))
+        keen = notes.search("light puppy", k=2, method="two-stage", rerank_depth=AdaptiveK(2, 3, skip_margin=1e9))
         assert keen.settings["adaptive_k"]["most"] == 3
         assert any("reranked" in str(keen.explain(hit)) for hit in keen)
-        never = notes.search("light puppy", k=2, method="two-stage", K=AdaptiveK(2, 3, skip_margin=1e-9))
+        never = notes.search("light puppy", k=2, method="two-stage", rerank_depth=AdaptiveK(2, 3, skip_margin=1e-9))
         assert never.settings["choice"]["K"] == 0
         with pytest.raises(InvalidInput, match="is a number for 'late"):
-            notes.search("light puppy", method="late", K=AdaptiveK())
+            notes.search("light puppy", method="late", rerank_depth=AdaptiveK())
 
     def test_two_stage_reranks_by_cosine(self, notes: zf.Collection) -> None:
-        found = notes.search("light puppy", k=3, method="two-stage", K=3)
+        found = notes.search("light puppy", k=3, method="two-stage", rerank_depth=3)
         assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
         for hit in found:
-            assert hit.score == notes.score("dense", "light puppy", [hit.id])[0] == hit.legs["dense"].share
-            assert sum(seen.share for seen in hit.legs.values()) == hit.score
+            assert hit.score == notes.score("dense", "light puppy", [hit.id])[0] == hit.fields["dense"].share
+            assert sum(seen.share for seen in hit.fields.values()) == hit.score
         assert sorted(hit.first_rank for hit in found) == [1, 2, 3]
 
     def test_a_repeated_query_with_another_filter_is_another_query(self, notes: zf.Collection) -> None:
@@ -99,7 +99,7 @@ class TestHybrid:
         again = notes.search("puppy in the sun", k=2)
         assert len(text.seen) == seen
         assert again.settings["repeated"]
-        assert [(h.id, h.score, h.legs) for h in again] == [(h.id, h.score, h.legs) for h in once]
+        assert [(h.id, h.score, h.fields) for h in again] == [(h.id, h.score, h.fields) for h in once]
         assert again.explain(again[0]).value == once[0].score
         for other in ({"k": 1}, {"method": "rrf"}, {"query": "encoder"}):
             assert "repeated" not in notes.search("puppy in the sun", **{"k": 2, **other}).settings
@@ -127,32 +127,32 @@ class TestHybrid:
         [
             ({"method": "magic"}, "unknown method 'magic'; methods are hybrid"),
             ({"preset": "magic"}, "unknown preset 'magic'; one of latency-first"),
-            ({"leg": "visual"}, "there is no leg 'visual'"),
-            ({"method": "rrf", "leg": "words"}, "give one of leg=, method= and preset="),
+            ({"field": "visual"}, "there is no field 'visual'"),
+            ({"method": "rrf", "field": "words"}, "give one of field=, method= and preset="),
             ({"method": "two-stage", "K": 2, "k": 3}, "K is 2, but k is 3"),
-            ({"method": "rrf", "K": 5}, "K= is for methods that rerank"),
-            ({"scoring": zf.Dot()}, "scoring= is for one leg"),
-            ({"leg": "dense", "scoring": zf.Dot()}, "compared by cosine"),
+            ({"method": "rrf", "K": 5}, "rerank_depth= is for methods that rerank"),
+            ({"scoring": zf.Dot()}, "scoring= is for one field"),
+            ({"field": "dense", "scoring": zf.Dot()}, "compared by cosine"),
         ],
     )
     def test_bad_requests(self, notes: zf.Collection, options: dict[str, Any], problem: str) -> None:
         with pytest.raises(InvalidInput, match=problem):
             notes.search("puppy", **options)
 
-    def test_a_missing_leg_is_named_with_advice(self, tmp_path: Path) -> None:
+    def test_a_missing_field_is_named_with_advice(self, tmp_path: Path) -> None:
         with zf.Collection.create(tmp_path / "plain.zf") as plain:
             plain.add([{"id": "a", "text": "words"}])
             plain.commit()
-            with pytest.raises(InvalidInput, match=r"needs a dense leg.*add_leg\('dense', Leg.dense\('text'\)\)"):
+            with pytest.raises(InvalidInput, match=r"needs a dense field.*add_field\('dense', Field.dense\('text'\)\)"):
                 plain.search("words", method="two-stage")
 
-    def test_filters_hold_in_every_leg(self, notes: zf.Collection) -> None:
+    def test_filters_hold_in_every_field(self, notes: zf.Collection) -> None:
         notes.upsert([{"id": "a", "text": TEXTS["a"], "metadata": {"lang": "en"}}])
         notes.commit()
         assert [h.id for h in notes.search("kitten", where={"lang": "en"})] == ["a"]
 
     def test_pictures_are_reranked(self, tmp_path: Path, image: ToyImage, sae: Path) -> None:
-        with zf.Collection.create(tmp_path / "p.zf", legs(sae, image), encodings=False) as photos:
+        with zf.Collection.create(tmp_path / "p.zf", fields(sae, image), encodings=False) as photos:
             for i in range(12):
                 photos.add([{"id": f"{i}", "image": picture(tmp_path / f"{i}.png", (20 * i, 255 - 20 * i, 30))}])
             photos.commit()
@@ -165,8 +165,8 @@ class TestHybrid:
 class TestApproximate:
     def test_faiss_proposes_and_exact_scores_decide(self, notes: zf.Collection) -> None:
         pytest.importorskip("faiss")
-        exact = notes.search("puppy", k=2, leg="dense")
-        found = notes.search("puppy", k=2, leg="dense", ann="hnsw")
+        exact = notes.search("puppy", k=2, field="dense")
+        found = notes.search("puppy", k=2, field="dense", ann="hnsw")
         assert [(h.id, h.score) for h in found] == [(h.id, h.score) for h in exact]
         assert found.settings["ann"] == "hnsw"
         mixed = notes.search("puppy", k=2, ann="flat")
@@ -175,5 +175,5 @@ class TestApproximate:
     def test_where_it_cannot_be(self, notes: zf.Collection) -> None:
         with pytest.raises(InvalidInput, match="unknown FAISS index 'magic'; one of flat"):
             notes.search("puppy", ann="magic")
-        with pytest.raises(InvalidInput, match="ann= is for legs of vectors"):
-            notes.search("puppy", leg="words", ann="hnsw")
+        with pytest.raises(InvalidInput, match="ann= is for fields of vectors"):
+            notes.search("puppy", field="words", ann="hnsw")

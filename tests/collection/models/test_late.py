@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import zipfian as zf
-from tests.collection.models.conftest import TEXTS, check_sums, legs, picture
+from tests.collection.models.conftest import TEXTS, check_sums, fields, picture
 from tests.toys import ToyImage, ToyText
-from zipfian import Leg
+from zipfian import Field
 from zipfian.collection import late
 from zipfian.errors import InvalidInput
 from zipfian.types import Encoded
@@ -43,12 +43,12 @@ class TestTexts:
         assert found.settings["rerank"] == "late" and found.settings["tokens_of"] == "latent"
         for hit in found:
             assert hit.score == pytest.approx(by_hand(text, ASKED, TEXTS[hit.id]), rel=1e-5)
-            assert hit.legs["late"].share == hit.score
-            assert [seen.share for name, seen in hit.legs.items() if name != "late"] == [0.0, 0.0]  # words, latent
+            assert hit.fields["late"].share == hit.score
+            assert [seen.share for name, seen in hit.fields.items() if name != "late"] == [0.0, 0.0]  # words, latent
 
     def test_hits_know_their_rank_before(self, tmp_path: Path, text: ToyText, sae: Path) -> None:
         texts = {"often": "puppy puppy puppy puppy", "whole": "a puppy with a red automobile in light"}
-        with zf.Collection.create(tmp_path / "n.zf", {"latent": Leg.latent(sae, encoder=text)}, encodings=False) as c:
+        with zf.Collection.create(tmp_path / "n.zf", {"latent": Field.latent(sae, encoder=text)}, encodings=False) as c:
             c.add({"id": i, "text": t} for i, t in texts.items())
             c.commit()
             first = c.search("puppy light", k=2, method="latent")
@@ -76,11 +76,11 @@ class TestTexts:
             check_sums(tree)
 
     def test_beyond_k_the_first_order_stays(self, notes: zf.Collection) -> None:
-        found = notes.search(ASKED, k=1, method="late", K=1)
+        found = notes.search(ASKED, k=1, method="late", rerank_depth=1)
         whole = notes.search(ASKED, k=3, method="late")
         assert found[0].score == {hit.id: hit.score for hit in whole}[found[0].id]
         with pytest.raises(InvalidInput, match="K is 1, but k is 2"):
-            notes.search(ASKED, k=2, method="late", K=1)
+            notes.search(ASKED, k=2, method="late", rerank_depth=1)
 
     def test_candidates_are_encoded_once(
         self, notes: zf.Collection, text: ToyText, empty_cache: late.TokenCache
@@ -95,13 +95,13 @@ class TestTexts:
         notes.search("kitten", k=1, method="late")
         assert [item for item in text.seen[seen:] if item in TEXTS.values()] != []
 
-    def test_a_leg_can_be_named(self, notes: zf.Collection) -> None:
+    def test_a_field_can_be_named(self, notes: zf.Collection) -> None:
         assert notes.search(ASKED, k=1, method="late:dense").settings["tokens_of"] == "dense"
-        with pytest.raises(InvalidInput, match="no tokens of leg 'words' can be compared; one of latent, dense"):
+        with pytest.raises(InvalidInput, match="no tokens of field 'words' can be compared; one of latent, dense"):
             notes.search(ASKED, method="late:words")
 
     def test_only_vectors_are_a_first_stage_too(self, tmp_path: Path, text: ToyText) -> None:
-        with zf.Collection.create(tmp_path / "v.zf", {"dense": Leg.dense(encoder=text)}, encodings=False) as c:
+        with zf.Collection.create(tmp_path / "v.zf", {"dense": Field.dense(encoder=text)}, encodings=False) as c:
             c.add({"id": i, "text": t} for i, t in TEXTS.items())
             c.commit()
             assert c.search(ASKED, k=1, method="late")[0].id == "a"
@@ -110,7 +110,9 @@ class TestTexts:
         with zf.Collection.create(tmp_path / "w.zf") as plain:
             plain.add([{"id": "a", "text": "words"}])
             plain.commit()
-            with pytest.raises(InvalidInput, match=r"legs: words\); add one with add_leg\('latent', Leg.latent\(\)\)"):
+            with pytest.raises(
+                InvalidInput, match=r"fields: words\); add one with add_field\('latent', Field.latent\(\)\)"
+            ):
                 plain.search("words", method="late")
 
     def test_filters_and_bonus_hold(self, notes: zf.Collection) -> None:
@@ -124,7 +126,7 @@ class TestTexts:
 class TestPictures:
     @pytest.fixture
     def photos(self, tmp_path: Path, image: ToyImage, sae: Path) -> zf.Collection:
-        made = zf.Collection.create(tmp_path / "p.zf", legs(sae, image), encodings=False)
+        made = zf.Collection.create(tmp_path / "p.zf", fields(sae, image), encodings=False)
         stripes = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
         for name, colour in stripes.items():
             made.add([{"id": name, "image": picture(tmp_path / f"{name}.png", colour, (9, 9, 9))}])
@@ -156,7 +158,7 @@ class TestPictures:
 
     def test_nothing_to_encode(self, tmp_path: Path, image: ToyImage, sae: Path) -> None:
         data = picture(tmp_path / "x.png", (255, 0, 0)).read_bytes()
-        with zf.Collection.create(tmp_path / "b.zf", legs(sae, image), encodings=False) as photos:
+        with zf.Collection.create(tmp_path / "b.zf", fields(sae, image), encodings=False) as photos:
             photos.add([{"id": "a", "image": data}])
             photos.commit()
             with pytest.raises(InvalidInput, match=r"stored pictures .* the picture of 'a' was not given as a file"):

@@ -1,4 +1,4 @@
-"""What each leg gave to a hit adds up to its score, whatever the method, and is what the explanation says."""
+"""What each field gave to a hit adds up to its score, whatever the method, and is what the explanation says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import zipfian as zf
 from tests.collection.models.conftest import TEXTS, check_sums, picture
 from tests.toys import ToyImage, ToyText, toy_alignment
-from zipfian import Leg
+from zipfian import Field
 from zipfian.rerank.training_free import VARIANTS
 
 CLOSE = 1e-12
@@ -31,16 +31,16 @@ def leaves(tree: zf.Explanation) -> Iterator[zf.Explanation]:
 
 
 def check_hit(found: zf.Results, hit: zf.Hit) -> None:
-    """Shares add up to the score; and by leg, the nodes of the explanation add up to the shares."""
-    assert sum(seen.share for seen in hit.legs.values()) == pytest.approx(hit.score, rel=CLOSE, abs=CLOSE)
+    """Shares add up to the score; and by field, the nodes of the explanation add up to the shares."""
+    assert sum(seen.share for seen in hit.fields.values()) == pytest.approx(hit.score, rel=CLOSE, abs=CLOSE)
     tree = found.explain(hit)
     check_sums(tree)
     assert tree.value == hit.score
     given: dict[str | None, float] = defaultdict(float)
     for leaf in leaves(tree):
         given["exact match" if leaf.kind == "bonus" else "late" if leaf.kind == "token" else leaf.field] += leaf.value
-    assert abs(given.pop(None, 0.0)) < CLOSE, "only corrections belong to no leg"
-    shares = {name: seen.share for name, seen in hit.legs.items() if seen.share or name in given}
+    assert abs(given.pop(None, 0.0)) < CLOSE, "only corrections belong to no field"
+    shares = {name: seen.share for name, seen in hit.fields.items() if seen.share or name in given}
     assert given == pytest.approx(shares, rel=1e-9, abs=CLOSE)
 
 
@@ -52,7 +52,7 @@ class TestTexts:
         assert len(found)
         for hit in found:
             check_hit(found, hit)
-            assert (hit.legs["exact match"].share if "exact match" in hit.legs else 0.0) == bonus * (hit.id == "c")
+            assert (hit.fields["exact match"].share if "exact match" in hit.fields else 0.0) == bonus * (hit.id == "c")
 
     @pytest.mark.parametrize("preset", PRESETS)
     def test_presets(self, notes: zf.Collection, preset: str) -> None:
@@ -65,7 +65,7 @@ class TestTexts:
         notes.add([{"id": f"{i}", "text": f"light {'red ' * i}"} for i in range(4)])
         notes.add([{"id": "blank", "text": None}])
         notes.commit()
-        found = notes.search("light and red", k=3, method=method, K=3)
+        found = notes.search("light and red", k=3, method=method, rerank_depth=3)
         assert found.settings["reranked"] == 3
         for hit in found:
             check_hit(found, hit)
@@ -79,12 +79,12 @@ class TestPictures:
         """Pictures, some with a caption, that texts and pictures find."""
         across: dict[str, Any] = {"model": str(toy_alignment(tmp_path / "align", sae)), "text": text, "image": image}
         made = {
-            "words": Leg.words(),
-            "captions": Leg.dense(encoder=text),
-            "visual": Leg.visual(sae, encoder=image),
-            "photo": Leg.dense(encoder=image),
-            "aligned": Leg.aligned(**across),
-            "translated": Leg.translated(**across),
+            "words": Field.words(),
+            "captions": Field.dense(encoder=text),
+            "visual": Field.visual(sae, encoder=image),
+            "photo": Field.dense(encoder=image),
+            "aligned": Field.aligned(**across),
+            "translated": Field.translated(**across),
         }
         photos = zf.Collection.create(tmp_path / "photos.zf", made, encodings=False)
         for i, caption in enumerate(["a red dog", None, "a green cat", "dog and red sun", None, "blue light"]):
@@ -116,12 +116,12 @@ class TestPictures:
     def test_agreement_of_captions_is_the_captions_share(self, photos: zf.Collection) -> None:
         found = photos.search("a red dog", k=6, method="training-free")
         (first,) = [hit for hit in found if hit.id == "0"]
-        shares = {name: seen.share for name, seen in first.legs.items() if seen.share}
+        shares = {name: seen.share for name, seen in first.fields.items() if seen.share}
         assert set(shares) == {"captions", "aligned"}
         parts = {part.label: part for part in found.explain(first).parts}
         assert [part.field for part in parts.values()] == ["aligned", "captions", "aligned"]
         assert shares["captions"] == parts["text"].value
         assert shares["aligned"] == parts["cross"].value + parts["context"].value
-        assert first.legs["captions"].score == pytest.approx(parts["text"].details["signal"], rel=1e-12)
+        assert first.fields["captions"].score == pytest.approx(parts["text"].details["signal"], rel=1e-12)
         (bare,) = [hit for hit in found if hit.id == "1"]
-        assert bare.legs["captions"].share == 0.0
+        assert bare.fields["captions"].share == 0.0

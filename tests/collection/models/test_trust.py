@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import zipfian as zf
-from tests.collection.models.conftest import legs, picture
+from tests.collection.models.conftest import fields, picture
 from tests.hostile.sample import sample
 from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
-from zipfian import Leg
+from zipfian import Field
 from zipfian.collection.trust import NOTHING, Trust
-from zipfian.encode.picture_files import HASH_FIELD, SIZE_FIELD
+from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN
 from zipfian.encode.registry import EncoderSpec, find
 from zipfian.errors import FingerprintMismatch, ImageUnreadable, InvalidInput, NotAFile, NotTrusted
 from zipfian.vocabulary.aligned import AlignedHeads
@@ -35,17 +35,17 @@ class TestModels:
     def test_what_this_process_made_is_known(self, notes: zf.Collection, tmp_path: Path) -> None:
         notes.close()
         with zf.Collection.open(tmp_path / "notes.zf") as again:
-            assert again.search("hound", leg="latent")
+            assert again.search("hound", field="latent")
 
     def test_a_vocabulary_of_others_is_not_opened(
         self, notes: zf.Collection, tmp_path: Path, sae: Path, forgetful: None
     ) -> None:
         notes.close()
         with zf.Collection.open(tmp_path / "notes.zf") as again:
-            assert again.search("hound", leg="words") is not None
+            assert again.search("hound", field="words") is not None
             (sae / "sae.json").unlink()  # what is not looked at is not missed
             with pytest.raises(NotTrusted, match=r"toy-sae.*trust=\[.*--trust"):
-                again.search("hound", leg="latent")
+                again.search("hound", field="latent")
 
     @pytest.mark.parametrize("how", ["path", "text", "list", "link", "loaded"])
     def test_the_caller_allows_it(
@@ -58,7 +58,7 @@ class TestModels:
             "loaded": SaeVocabulary.load(sae),
         }[how]  # fmt: skip
         with zf.Collection.open(tmp_path / "notes.zf", trust=trust) as again:
-            assert again.search("hound", leg="latent")[0].id == "a"
+            assert again.search("hound", field="latent")[0].id == "a"
 
     def test_another_vocabulary_in_its_place_is_refused_from_its_settings(
         self, notes: zf.Collection, tmp_path: Path, sae: Path, forgetful: None
@@ -72,11 +72,11 @@ class TestModels:
             zf.Collection.open(tmp_path / "notes.zf", trust=sae) as again,
             pytest.raises(FingerprintMismatch, match="not the one that was used before"),
         ):
-            again.search("hound", leg="latent")
+            again.search("hound", field="latent")
 
     def test_alignments(self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, forgetful: None) -> None:
         align = toy_alignment(tmp_path / "toy-align", sae)
-        made = {"aligned": Leg.aligned(model=str(align), text=text, image=image)}
+        made = {"aligned": Field.aligned(model=str(align), text=text, image=image)}
         path = tmp_path / "p.zf"
         with zf.Collection.create(path, made, encodings=False) as c:
             c.add([{"id": "a", "image": picture(tmp_path / "a.png", RED)}])
@@ -141,14 +141,14 @@ class TestPictures:
         folder = tmp_path / "photos"
         folder.mkdir()
         picture(folder / "red.png", RED)
-        with zf.Collection.create(tmp_path / "p.zf", legs(sae, image), encodings=False) as c:
+        with zf.Collection.create(tmp_path / "p.zf", fields(sae, image), encodings=False) as c:
             c.add([{"id": "red", "image": folder / "red.png"}])
             c.commit()
         return folder
 
     def patches(self, path: Path, asked: Path, **options: Any) -> tuple[bool, str]:
         with zf.Collection.open(path, encodings=False, **options) as c:
-            tree = c.explain(None, "red", image=asked, leg="visual")
+            tree = c.explain(None, "red", image=asked, field="visual")
             return any("row" in e for part in tree.parts for e in part.evidence), str(tree)
 
     def test_a_picture_that_is_what_was_indexed_is_shown(self, tmp_path: Path, photos: Path) -> None:
@@ -158,8 +158,8 @@ class TestPictures:
             document = c.get("red")
             assert document is not None
             data = (photos / "red.png").read_bytes()
-            assert document.metadata[SIZE_FIELD] == len(data)
-            assert document.metadata[HASH_FIELD] == hashlib.sha256(data).hexdigest()
+            assert document.metadata[SIZE_COLUMN] == len(data)
+            assert document.metadata[HASH_COLUMN] == hashlib.sha256(data).hexdigest()
             assert c.picture("red") == data
             assert c.picture("nobody") is None
 
@@ -175,22 +175,22 @@ class TestPictures:
 
     def test_one_without_a_hash_needs_a_folder(self, tmp_path: Path, photos: Path, image: ToyImage, sae: Path) -> None:
         path, file = tmp_path / "q.zf", photos / "red.png"
-        with zf.Collection.create(path, legs(sae, image), encodings=False) as c:
+        with zf.Collection.create(path, fields(sae, image), encodings=False) as c:
             c.add([{"id": "red", "image": file.read_bytes(), "metadata": {"image": str(file)}}])
             c.commit()
             with pytest.raises(NotTrusted, match="--pictures FOLDER"):
                 c.picture("red")
             with pytest.raises(InvalidInput, match=r"cannot be added: document 'red'.*--pictures"):
-                c.add_leg("more", Leg.dense(encoder=image))
+                c.add_field("more", Field.dense(encoder=image))
             with pytest.raises(InvalidInput, match="--pictures"):
                 c.search(image=file, method="late")
         found, text = self.patches(path, file)
         assert not found and "--pictures FOLDER" in text
         assert self.patches(path, file, pictures=[tmp_path / "photos"])[0]
         with zf.Collection.open(path, "w", encodings=False, pictures=photos) as c:
-            c.add_leg("more", Leg.dense(encoder=image))
+            c.add_field("more", Field.dense(encoder=image))
             c.commit()
-            assert c.search(image=file, leg="more")[0].score == pytest.approx(1.0)
+            assert c.search(image=file, field="more")[0].score == pytest.approx(1.0)
             assert c.search(image=file, method="late")
 
     def test_links_lead_no_further_than_the_folder(self, tmp_path: Path, photos: Path) -> None:
@@ -207,7 +207,7 @@ class TestPictures:
 
     def test_a_pipe_with_a_stamp_is_no_picture(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe")
-        metadata = {"image": str(tmp_path / "pipe"), SIZE_FIELD: 5, HASH_FIELD: "0" * 64}
+        metadata = {"image": str(tmp_path / "pipe"), SIZE_COLUMN: 5, HASH_COLUMN: "0" * 64}
         with pytest.raises(NotAFile, match="not a regular file"):
             NOTHING.picture(metadata)
         with pytest.raises(NotAFile, match="not a regular file"):
@@ -216,8 +216,8 @@ class TestPictures:
     def test_adding_stamps_also_what_only_the_metadata_name(
         self, tmp_path: Path, photos: Path, image: ToyImage, sae: Path
     ) -> None:
-        stale = {"image": str(photos / "red.png"), SIZE_FIELD: 1, HASH_FIELD: "0" * 64}
-        with zf.Collection.create(tmp_path / "m.zf", legs(sae, image), encodings=False) as c:
+        stale = {"image": str(photos / "red.png"), SIZE_COLUMN: 1, HASH_COLUMN: "0" * 64}
+        with zf.Collection.create(tmp_path / "m.zf", fields(sae, image), encodings=False) as c:
             c.add([{"id": "a", "metadata": stale}, {"id": "b", "image": photos / "red.png", "metadata": stale}])
             c.commit()
             assert c.picture("a") == c.picture("b") == (photos / "red.png").read_bytes()

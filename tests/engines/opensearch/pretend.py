@@ -1,7 +1,7 @@
 """A server in memory that answers the few requests a `Reader` makes, by the documented meaning of each query.
 
-Written from OpenSearch's reference, not from our translations, so that both can be compared. Scores: a `term` on a leg
-is its boost times the term's frequency, a script is whatever `rough` says.
+Written from OpenSearch's reference, not from our translations, so that both can be compared. Scores: a `term` on a
+field is its boost times the term's frequency, a script is whatever `rough` says.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def matches(query: Mapping[str, Any], doc_id: str, source: Source) -> bool:
     if kind == "terms":
         return any(v in asked for v in values(source, field))
     assert kind == "term", kind
-    if field.startswith("leg_"):
+    if field.startswith("field_"):
         return frequency(source, field, asked["value"]) > 0
     return asked in values(source, field)
 
@@ -116,5 +116,5 @@ def score(query: Mapping[str, Any], doc_id: str, source: Source, rough: Callable
         return rough(doc_id)
     if kind == "term":
         ((field, asked),) = body.items()
-        return float(asked["boost"]) * frequency(source, field, asked["value"]) if field.startswith("leg_") else 0.0
+        return float(asked["boost"]) * frequency(source, field, asked["value"]) if field.startswith("field_") else 0.0
     return 0.0

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zipfian import BM25, Leg
+from zipfian import BM25, Field
 from zipfian.engines.opensearch.client import Server
-from zipfian.engines.opensearch.codes import LegCode, term_of, token, weights_of
+from zipfian.engines.opensearch.codes import FieldCode, term_of, token, weights_of
 from zipfian.errors import InvalidInput
 from zipfian.retrieve.scoring import Dot, TfIdf
 from zipfian.vocabulary import Pruning
@@ -30,14 +30,14 @@ def server_score(server: Server, k1: float, b: float, tf: float, boost: float, i
 @pytest.mark.parametrize("phi", ["identity", "sqrt"])
 def test_scores_come_out_equal(server: Server, variant: str, phi: str) -> None:
     scoring = BM25(k1=1.7, b=0.6, variant=variant, phi=phi)  # type: ignore[arg-type]
-    leg = Leg.terms(10, scoring=scoring)
-    code = LegCode.choose("x", leg, server)
+    field = Field.terms(10, scoring=scoring)
+    code = FieldCode.choose("x", field, server)
     weight, asked, idf, share = np.array([4.0]), np.array([2.25]), 3.0, 1.3
-    similarity = code.similarity(leg)
+    similarity = code.similarity(field)
     assert similarity is not None
     got = server_score(
-        server, similarity["k1"], similarity["b"], float(code.frequencies(leg, weight)[0]),
-        float(code.boosts(leg, asked, server)[0]), idf, share,
+        server, similarity["k1"], similarity["b"], float(code.frequencies(field, weight)[0]),
+        float(code.boosts(field, asked, server)[0]), idf, share,
     )  # fmt: skip
     f = {"identity": lambda x: x, "sqrt": np.sqrt}[phi]
     top = 2.7 if variant == "zipfian" else 1.0
@@ -49,52 +49,52 @@ def test_scores_come_out_equal(server: Server, variant: str, phi: str) -> None:
 @pytest.mark.parametrize("tf", ["count", "fixed"])
 def test_dot_products_come_out_equal(phi: str, tf: str) -> None:
     """The script returns boost x frequency; steps to a weight of 1 must be out of it again."""
-    leg = Leg.terms(10, tf=tf, scoring=Dot(phi=phi))  # type: ignore[arg-type]
-    code = LegCode.choose("x", leg, OLD)
-    similarity = code.similarity(leg)
+    field = Field.terms(10, tf=tf, scoring=Dot(phi=phi))  # type: ignore[arg-type]
+    code = FieldCode.choose("x", field, OLD)
+    similarity = code.similarity(field)
     assert similarity is not None and similarity["script"]["source"] == "return query.boost * doc.freq;"
-    got = code.boosts(leg, np.array([2.25]), OLD)[0] * code.frequencies(leg, np.array([4.0]))[0]
+    got = code.boosts(field, np.array([2.25]), OLD)[0] * code.frequencies(field, np.array([4.0]))[0]
     assert got == pytest.approx({"identity": 9.0, "sqrt": 3.0}[phi], rel=1e-12)
 
 
-def test_storage_follows_the_server_and_the_leg() -> None:
-    real = Leg.terms(10, tf="float32", scoring=Dot())
-    assert LegCode.choose("x", Leg.words(), OLD) == LegCode("frequencies", 1.0)
-    assert LegCode.choose("x", Leg.terms(10), OLD) == LegCode("frequencies", 100.0)
-    assert LegCode.choose("x", Leg.terms(10, scoring=BM25(phi="sqrt")), OLD).steps == 100.0
-    assert LegCode.choose("x", real, OLD).storage == "features"
+def test_storage_follows_the_server_and_the_field() -> None:
+    real = Field.terms(10, tf="float32", scoring=Dot())
+    assert FieldCode.choose("x", Field.words(), OLD) == FieldCode("frequencies", 1.0)
+    assert FieldCode.choose("x", Field.terms(10), OLD) == FieldCode("frequencies", 100.0)
+    assert FieldCode.choose("x", Field.terms(10, scoring=BM25(phi="sqrt")), OLD).steps == 100.0
+    assert FieldCode.choose("x", real, OLD).storage == "features"
     for server in (ELASTIC, ANCIENT):
-        assert LegCode.choose("x", Leg.words(), server) == LegCode("repeated", 1.0)
-        assert LegCode.choose("x", Leg.terms(10), server) == LegCode("repeated", 8.0)
+        assert FieldCode.choose("x", Field.words(), server) == FieldCode("repeated", 1.0)
+        assert FieldCode.choose("x", Field.terms(10), server) == FieldCode("repeated", 8.0)
         with pytest.raises(InvalidInput, match="cannot read term frequencies"):
-            LegCode.choose("x", Leg.words(), server, "frequencies")
+            FieldCode.choose("x", Field.words(), server, "frequencies")
     with pytest.raises(InvalidInput, match=r"Dot\(\) only"):
-        LegCode.choose("x", Leg.terms(10), OLD, "features")
+        FieldCode.choose("x", Field.terms(10), OLD, "features")
 
 
 @pytest.mark.parametrize(
-    "leg",
+    "field",
     [
-        Leg.words(scoring=TfIdf()),
-        Leg.words(scoring=BM25(variant="bm25l")),
-        Leg.words(scoring=BM25(variant="robertson")),
-        Leg.terms(10, pruning=Pruning(max_df_share=0.5)),
+        Field.words(scoring=TfIdf()),
+        Field.words(scoring=BM25(variant="bm25l")),
+        Field.words(scoring=BM25(variant="robertson")),
+        Field.terms(10, pruning=Pruning(max_df_share=0.5)),
     ],
 )
-def test_what_a_server_cannot_score_is_refused(leg: Leg) -> None:
-    with pytest.raises(InvalidInput, match="leg 'x'"):
-        LegCode.choose("x", leg, OLD)
+def test_what_a_server_cannot_score_is_refused(field: Field) -> None:
+    with pytest.raises(InvalidInput, match="field 'x'"):
+        FieldCode.choose("x", field, OLD)
 
 
 def test_fields() -> None:
-    leg = Leg.terms(10)
-    weights = weights_of(leg, np.array([150, 25], np.uint32))
-    assert LegCode("frequencies", 100.0).field(leg, ["1", "2"], weights) == "1|150 2|25"
-    assert LegCode("repeated", 4.0).field(leg, ["1", "2"], weights) == "1 1 1 1 1 1 2"
-    assert LegCode("features", 1.0).field(leg, ["1", "2"], weights) == {"1": 1.5, "2": 0.25}
-    assert LegCode("repeated", 1.0).field(leg, ["2"], np.array([0.01])) == "2", "a posting that was kept stays"
-    assert LegCode("repeated", 4.0).loss(leg, weights) == 0.0
-    assert LegCode("repeated", 1.0).loss(leg, weights) == pytest.approx(0.5 / 1.5 + 0.75 / 0.25)
+    field = Field.terms(10)
+    weights = weights_of(field, np.array([150, 25], np.uint32))
+    assert FieldCode("frequencies", 100.0).value(field, ["1", "2"], weights) == "1|150 2|25"
+    assert FieldCode("repeated", 4.0).value(field, ["1", "2"], weights) == "1 1 1 1 1 1 2"
+    assert FieldCode("features", 1.0).value(field, ["1", "2"], weights) == {"1": 1.5, "2": 0.25}
+    assert FieldCode("repeated", 1.0).value(field, ["2"], np.array([0.01])) == "2", "a posting that was kept stays"
+    assert FieldCode("repeated", 4.0).loss(field, weights) == 0.0
+    assert FieldCode("repeated", 1.0).loss(field, weights) == pytest.approx(0.5 / 1.5 + 0.75 / 0.25)
 
 
 @given(st.text(min_size=1, max_size=40))
@@ -105,7 +105,7 @@ def test_tokens_survive_a_whitespace_analyser(term: str) -> None:
         return  # half a character is no text; collections refuse it
     assert len(made.split()) == 1 and "|" not in made
     assert all(c.isalnum() or c in "%+#.@&_-~" for c in made)
-    assert term_of(Leg.words(), made) == term
+    assert term_of(Field.words(), made) == term
 
 
 @given(st.text(min_size=1, max_size=10), st.text(min_size=1, max_size=10))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zipfian import BM25, Collection, Leg
+from zipfian import BM25, Collection, Field
 from zipfian.cli import main
 from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch import mapping
@@ -24,14 +24,14 @@ from zipfian.retrieve.scoring import Dot
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    legs = {
-        "words": Leg.words(),
-        "codes": Leg.terms(50),
-        "dot": Leg.terms(50, tf="count", scoring=Dot()),
-        "root": Leg.terms(50, scoring=BM25(phi="sqrt")),
+    fields = {
+        "words": Field.words(),
+        "codes": Field.terms(50),
+        "dot": Field.terms(50, tf="count", scoring=Dot()),
+        "root": Field.terms(50, scoring=BM25(phi="sqrt")),
     }
     terms = {"codes": {3: 1.5, 7: 0.25}, "dot": {1: 3.0, 2: 1.0}, "root": {4: 4.0}}
-    with Collection.create(tmp_path / "c.zf", legs) as c:
+    with Collection.create(tmp_path / "c.zf", fields) as c:
         c.add([{"id": "gone", "text": "x"}, {"id": "a", "text": "red red|apple", "terms": terms, "vector": [1.0, 2.0]}])
         c.commit()
         c.delete(["gone"])
@@ -48,8 +48,8 @@ def opened(path: Path) -> tuple[Snapshot, Settings]:
 def test_surrogate_text(stored: Path) -> None:
     snapshot, settings = opened(stored)
 
-    def lines(leg: str, **more: Any) -> list[tuple[str, str]]:
-        return list(surrogate_lines(snapshot, settings, leg, **more))
+    def lines(field: str, **more: Any) -> list[tuple[str, str]]:
+        return list(surrogate_lines(snapshot, settings, field, **more))
 
     assert lines("words") == [("a", "red red appl"), ("tab\tid", "")]
     assert lines("dot") == [("a", "t1 t1 t1 t2"), ("tab\tid", "")]
@@ -60,12 +60,12 @@ def test_surrogate_text(stored: Path) -> None:
 
 
 def test_surrogate_on_the_command_line(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", "surrogate", str(stored), "--leg", "dot"]) == 0
+    assert main(["export", "surrogate", str(stored), "--field", "dot"]) == 0
     assert capsys.readouterr().out == "a\tt1 t1 t1 t2\ntab\\tid\t\n"
-    assert main(["export", "surrogate", str(stored), "--leg", "dot", "--no-ids", "--out", str(tmp_path / "o")]) == 0
+    assert main(["export", "surrogate", str(stored), "--field", "dot", "--no-ids", "--out", str(tmp_path / "o")]) == 0
     assert (tmp_path / "o").read_text() == "t1 t1 t1 t2\n\n"
     assert main(["export", "surrogate", str(stored)]) == 1
-    assert "name a leg" in capsys.readouterr().err
+    assert "name a field" in capsys.readouterr().err
 
 
 def test_opensearch_files(stored: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,10 +78,10 @@ def test_opensearch_files(stored: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert body["mappings"]["properties"]["v_2_default"]["type"] == "binary"
     lines = [json.loads(line) for line in (out / "bulk-00000.ndjson").read_text().splitlines()]
     assert lines[0] == {"index": {"_id": "a"}}
-    assert lines[1]["leg_codes"] == "3|150 7|25" and lines[1]["leg_words"] == "red|2 appl|1"
-    assert lines[1]["leg_root"] == "4|200" and lines[1]["doc"] == {"text": "red red|apple"}
+    assert lines[1]["field_codes"] == "3|150 7|25" and lines[1]["field_words"] == "red|2 appl|1"
+    assert lines[1]["field_root"] == "4|200" and lines[1]["doc"] == {"text": "red red|apple"}
     template = json.loads((out / "query-codes.json").read_text())
-    assert template["body"]["query"]["bool"]["should"][0]["term"]["leg_codes"]["value"] == "TERM_1"
+    assert template["body"]["query"]["bool"]["should"][0]["term"]["field_codes"]["value"] == "TERM_1"
     assert repr(2.5 / 151.0) in template["about"]["boost"]
     assert "notes" in (out / "README.txt").read_text()
     # the mapping is the one that `create` would make, so zipfian can open the index that is loaded from it
@@ -98,11 +98,11 @@ def test_verify_compares(stored: Path, tmp_path: Path, capsys: pytest.CaptureFix
         c.add([{"id": "a", "text": "red apple"}, {"id": "b", "text": "red"}])
         c.commit()
     (tmp_path / "q.txt").write_text('red apple\n\n"apple"\n{"text": "pear"}\n')
-    assert main(["verify", str(stored), str(stored), "--queries", str(tmp_path / "q.txt"), "--leg", "words"]) == 0
+    assert main(["verify", str(stored), str(stored), "--queries", str(tmp_path / "q.txt"), "--field", "words"]) == 0
     shown = capsys.readouterr().out
     assert re.search(r"agreement of the order, missing documents counted +1\.0000", shown), shown
     assert re.search(r"rank correlation of the 0\.7 documents in both lists +-", shown), shown
-    wrong = ["verify", str(stored), str(other), "--queries", str(tmp_path / "q.txt"), "--leg", "words", "--json"]
+    wrong = ["verify", str(stored), str(other), "--queries", str(tmp_path / "q.txt"), "--field", "words", "--json"]
     assert main([*wrong, "--at-least", "0.9"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert report["queries"] == 3 and 0.5 < report["overlap"] < 0.9 and report["score_error_max"] > 0.1
@@ -117,7 +117,7 @@ class Fixed:
     def __init__(self, hits: list[tuple[str, float]]) -> None:
         self.hits = hits
 
-    def search(self, asked: Any = None, /, k: int = 10, where: Any = None, *, leg: str | None = None) -> Any:
+    def search(self, asked: Any = None, /, k: int = 10, where: Any = None, *, field: str | None = None) -> Any:
         from types import SimpleNamespace
 
         return [SimpleNamespace(id=i, score=s, rank=r) for r, (i, s) in enumerate(self.hits[:k], 1)]

@@ -10,7 +10,7 @@ import pytest
 import zipfian as zf
 from zipfian.collection.folder import FolderCollection
 from zipfian.collection.protocol import ReadSide
-from zipfian.collection.view import View
+from zipfian.collection.searcher import Searcher
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch import OpenSearchCollection
 from zipfian.engines.opensearch.reader import Reader
@@ -44,7 +44,7 @@ def test_arguments_and_defaults_are_the_same_and_help_explains_them(engine: Any,
     assert name.startswith("__") or inspect.getdoc(found) or inspect.getdoc(getattr(engine, name))
 
 
-@pytest.mark.parametrize("name", ["search", "search_many", "add", "delete", "score", "explain", "add_leg"])
+@pytest.mark.parametrize("name", ["search", "search_many", "add", "delete", "score", "explain", "add_field"])
 def test_long_signatures_are_written_once(name: str) -> None:
     for engine in ENGINES:
         assert name not in vars(engine)
@@ -52,12 +52,12 @@ def test_long_signatures_are_written_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["create", "open"])
 def test_what_makers_share(name: str) -> None:
-    shared = {"legs" if name == "create" else "mode", "encodings", "pictures"}
+    shared = {"fields" if name == "create" else "mode", "encodings", "pictures"}
     for maker in (getattr(zf.Collection, name), getattr(opensearch, name)):
         assert shared <= set(inspect.signature(maker).parameters)
 
 
-@pytest.mark.parametrize("side", [View, Reader])
+@pytest.mark.parametrize("side", [Searcher, Reader])
 def test_both_read_sides_have_what_fusion_asks_for(side: Any) -> None:
     written = inspect.getsource(side.__init__)
     missing = [

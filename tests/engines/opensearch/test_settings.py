@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from zipfian.collection.legs import make_legs
+from zipfian.collection.fields import make_fields
 from zipfian.collection.settings import Settings
 from zipfian.collection.trust import Trust
 from zipfian.engines.opensearch.client import Server
@@ -17,7 +17,7 @@ from zipfian.errors import IndexCorrupt, InvalidInput, ZipfianError
 
 def index() -> dict[str, Any]:
     """As `GET /index` gives it."""
-    layout = Layout.choose(Settings(make_legs(["words"])), Server("opensearch", "2.17.0"), None, 1, 0, "-1")
+    layout = Layout.choose(Settings(make_fields(["words"])), Server("opensearch", "2.17.0"), None, 1, 0, "-1")
     body: dict[str, Any] = layout.body()
     body["settings"]["index"]["analysis"] = body["settings"].pop("analysis")
     return body
@@ -31,10 +31,10 @@ def about(body: dict[str, Any]) -> dict[str, Any]:
 def test_an_honest_index_is_read_with_what_its_reader_allows() -> None:
     trust = Trust(frozenset({"some/model"}))
     layout, _ = read(index(), "here", trust)
-    assert layout.settings.trust is trust and list(layout.settings.legs) == ["words"]
+    assert layout.settings.trust is trust and list(layout.settings.fields) == ["words"]
 
 
-@pytest.mark.parametrize("wrong", [None, 1, [], "x", {"version": 1}, {"version": 1, "legs": [], "fields": {}}])
+@pytest.mark.parametrize("wrong", [None, 1, [], "x", {"version": 1}, {"version": 1, "fields": [], "columns": {}}])
 def test_settings_that_are_none(wrong: Any) -> None:
     body = index()
     about(body)["settings"] = wrong

@@ -1,4 +1,4 @@
-"""Query pictures come from the encode cache."""
+"""JudgedQuery pictures come from the encode cache."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ import pytest
 
 from experiments.hybridvl.questions import ready
 from tests.toys import ToyImage
-from zipfian import Leg
-from zipfian.collection.question import Question
+from zipfian import Field
+from zipfian.collection.query import Query
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import ImageUnreadable
-from zipfian.evaluate.datasets.base import Dataset, Picture, Query
+from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture
 
 
 def test_query_pictures_come_from_the_encode_cache(tmp_path: Path) -> None:
     from PIL import Image
 
     encoder = ToyImage()
-    leg = Leg.dense(encoder=encoder)
+    field = Field.dense(encoder=encoder)
     paths = []
     for i, colour in enumerate(((255, 0, 0), (0, 255, 0))):
         paths.append(tmp_path / f"{i}.png")
         Image.new("RGB", (8, 8), colour).save(paths[-1])
-    queries = {p.name: Query(p.name, image=Picture(p)) for p in paths}
+    queries = {p.name: JudgedQuery(p.name, image=Picture(p)) for p in paths}
     data = Dataset("p", "image", lambda: iter(()), frozenset({"d"}), queries, {q: {"d": 1} for q in queries})
     cache = EncodingCache(tmp_path / "cache")
-    first = ready(data, leg, cache)
+    first = ready(data, field, cache)
     assert len(encoder.seen) == 2
-    again = ready(data, leg, cache)
+    again = ready(data, field, cache)
     assert len(encoder.seen) == 2  # nothing is encoded twice
     for key, path in zip(queries, paths, strict=True):
-        assert np.array_equal(again[key].pooled(leg), first[key].pooled(leg))
-        assert np.allclose(first[key].pooled(leg), Question(None, image=path).pooled(leg), atol=1e-7)
+        assert np.array_equal(again[key].pooled(field), first[key].pooled(field))
+        assert np.allclose(first[key].pooled(field), Query(None, image=path).pooled(field), atol=1e-7)
     (tmp_path / "broken.png").write_bytes(b"no picture")
     bad = Dataset("p", "image", lambda: iter(()), frozenset({"d"}),
-                  {"b": Query("b", image=Picture(tmp_path / "broken.png"))}, {"b": {"d": 1}})  # fmt: skip
+                  {"b": JudgedQuery("b", image=Picture(tmp_path / "broken.png"))}, {"b": {"d": 1}})  # fmt: skip
     with pytest.raises(ImageUnreadable, match=r"broken\.png"):
-        ready(bad, leg, cache)
+        ready(bad, field, cache)

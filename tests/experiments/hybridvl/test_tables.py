@@ -72,11 +72,11 @@ def test_every_class_of_errors_has_examples_or_says_so(run: Any) -> None:
     assert dense["failures"] == sum(dense[kind] for kind in CLASSES)
 
 
-def test_a_fusion_is_also_compared_with_its_own_legs() -> None:
+def test_a_fusion_is_also_compared_with_its_own_fields() -> None:
     values = {"words": (0.5, 0.5, 0.6), "aligned": (0.7, 0.7, 0.8), "dense": (0.9, 0.9, 0.9), "fusion": (0.8, 0.8, 1.0)}
     summary: LooSummary = summarise("r@10", values, "dense")
     (note,) = tables._against_own(summary, "fusion")
-    assert note.startswith("fusion against aligned, the best of its own legs: +0.1333 in r@10, p ")
+    assert note.startswith("fusion against aligned, the best of its own fields: +0.1333 in r@10, p ")
     assert not list(tables._against_own(summary, "rrf"))
     assert not list(tables._against_own(summarise("r@10", values, "aligned"), "fusion"))  # the table has it
 

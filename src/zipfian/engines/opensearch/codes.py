@@ -1,4 +1,4 @@
-"""How a leg's weights become integer term frequencies, and a query's weights boosts, so that scores come out equal.
+"""How a field's weights become integer term frequencies, and a query's weights boosts, so that scores come out equal.
 
 A server cannot apply phi or a scale later, so the frequency sent is round(S phi(w)), and saturation is put on the same
 scale: with k1' = S k1,
@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.legs import Leg
+from zipfian.collection.fields import Field
 from zipfian.engines.opensearch.client import Server
 from zipfian.errors import InvalidInput
 from zipfian.index.phi import apply_phi
@@ -42,33 +42,33 @@ _PLAIN = re.compile(r"[A-Za-z0-9+#.@&_-]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class LegCode:
-    """One leg's way into the index; stored with it, since it cannot change afterwards."""
+class FieldCode:
+    """One field's way into the index; stored with it, since it cannot change afterwards."""
 
     storage: Storage
     steps: float
     """Frequency of a transformed weight of 1."""
 
     @classmethod
-    def choose(cls, name: str, leg: Leg, server: Server, storage: Storage | None = None) -> LegCode:
+    def choose(cls, name: str, field: Field, server: Server, storage: Storage | None = None) -> FieldCode:
         """The most faithful form the server can hold; `InvalidInput` for scorings no form gives."""
-        _check(name, leg)
+        _check(name, field)
         if storage is None:
-            if isinstance(leg.scoring, Dot) and leg.tf == "float32":
+            if isinstance(field.scoring, Dot) and field.tf == "float32":
                 storage = "features"
             else:
                 storage = "frequencies" if server.has_frequencies else "repeated"
         if storage == "frequencies" and not server.has_frequencies:
             raise InvalidInput(
-                f"leg {name!r}: {server.distribution} {server.version} cannot read term frequencies from a text "
+                f"field {name!r}: {server.distribution} {server.version} cannot read term frequencies from a text "
                 "(OpenSearch 2.10 and newer can): use 'repeated'"
             )
-        if storage == "features" and not isinstance(leg.scoring, Dot):
-            raise InvalidInput(f"leg {name!r}: real weights ('features') are scored by Dot() only, not by BM25")
+        if storage == "features" and not isinstance(field.scoring, Dot):
+            raise InvalidInput(f"field {name!r}: real weights ('features') are scored by Dot() only, not by BM25")
         if storage == "features":
             return cls(storage, 1.0)
-        whole = leg.tf != "float32" and leg.scoring.phi == "identity"
-        steps = leg.scale if whole else STEPS
+        whole = field.tf != "float32" and field.scoring.phi == "identity"
+        steps = field.scale if whole else STEPS
         return cls(storage, min(steps, REPEATED_STEPS) if storage == "repeated" else steps)
 
     @property
@@ -80,49 +80,49 @@ class LegCode:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def similarity(self, leg: Leg) -> dict[str, Any] | None:
+    def similarity(self, field: Field) -> dict[str, Any] | None:
         """The server's scoring of the field."""
         if self.storage == "features":
             return None
-        if isinstance(leg.scoring, BM25):
-            return {"type": "BM25", "k1": leg.scoring.k1 * self.steps, "b": leg.scoring.b}
+        if isinstance(field.scoring, BM25):
+            return {"type": "BM25", "k1": field.scoring.k1 * self.steps, "b": field.scoring.b}
         return {"type": "scripted", "script": {"source": "return query.boost * doc.freq;"}}
 
-    def boosts(self, leg: Leg, weights: npt.NDArray[np.float64], server: Server) -> npt.NDArray[np.float64]:
+    def boosts(self, field: Field, weights: npt.NDArray[np.float64], server: Server) -> npt.NDArray[np.float64]:
         """Query weights as boosts."""
-        given = apply_phi(weights, str(leg.scoring.phi))
-        if not isinstance(leg.scoring, BM25):
+        given = apply_phi(weights, str(field.scoring.phi))
+        if not isinstance(field.scoring, BM25):
             return given / self.steps
-        wanted = 1.0 if leg.scoring.variant == "lucene" else leg.scoring.k1 + 1.0
-        there = leg.scoring.k1 * self.steps + 1.0 if server.bm25_factor else 1.0
+        wanted = 1.0 if field.scoring.variant == "lucene" else field.scoring.k1 + 1.0
+        there = field.scoring.k1 * self.steps + 1.0 if server.bm25_factor else 1.0
         return given * (wanted / there)
 
-    def frequencies(self, leg: Leg, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def frequencies(self, field: Field, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """What is sent for given weights; at least 1, since a posting that was kept must be found."""
-        exact = np.rint(apply_phi(weights, str(leg.scoring.phi)) * self.steps)
+        exact = np.rint(apply_phi(weights, str(field.scoring.phi)) * self.steps)
         return np.clip(exact, 1.0, MAX_CLUSTER_FREQUENCY).astype(np.int64)
 
-    def loss(self, leg: Leg, weights: npt.NDArray[np.float64]) -> float:
+    def loss(self, field: Field, weights: npt.NDArray[np.float64]) -> float:
         """Sum of relative errors of the weights as sent."""
         if self.storage == "features" or not len(weights):
             return 0.0
-        wanted = apply_phi(weights, str(leg.scoring.phi))
-        return float(np.sum(np.abs(self.frequencies(leg, weights) / self.steps - wanted) / wanted))
+        wanted = apply_phi(weights, str(field.scoring.phi))
+        return float(np.sum(np.abs(self.frequencies(field, weights) / self.steps - wanted) / wanted))
 
-    def field(self, leg: Leg, tokens: list[str], weights: npt.NDArray[np.float64]) -> Any:
-        """The value of the leg's field for one document."""
+    def value(self, field: Field, tokens: list[str], weights: npt.NDArray[np.float64]) -> Any:
+        """The value of the field's field for one document."""
         if self.storage == "features":
-            given = apply_phi(weights, str(leg.scoring.phi))
+            given = apply_phi(weights, str(field.scoring.phi))
             return {token: float(w) for token, w in zip(tokens, given.tolist(), strict=True)}
-        sent = self.frequencies(leg, weights).tolist()
+        sent = self.frequencies(field, weights).tolist()
         if self.storage == "repeated":
             return " ".join(" ".join([token] * tf) for token, tf in zip(tokens, sent, strict=True))
         return " ".join(f"{token}{DELIMITER}{tf}" for token, tf in zip(tokens, sent, strict=True))
 
 
-def weights_of(leg: Leg, stored: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def weights_of(field: Field, stored: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Stored weights (steps, counts or real numbers) as real weights."""
-    return stored.astype(np.float64) / (leg.scale if leg.tf == "fixed" else 1.0)
+    return stored.astype(np.float64) / (field.scale if field.tf == "fixed" else 1.0)
 
 
 def token(term: str | int) -> str:
@@ -138,34 +138,34 @@ def token(term: str | int) -> str:
     return "".join(c if c.isalnum() or c in "+#.@&_-" else quote(c, safe="") for c in term)
 
 
-def term_of(leg: Leg, found: str) -> str | int:
+def term_of(field: Field, found: str) -> str | int:
     """The term a token stands for."""
-    return unquote(found) if leg.kind == "words" else int(found)
+    return unquote(found) if field.kind == "words" else int(found)
 
 
-def _check(name: str, leg: Leg) -> None:
+def _check(name: str, field: Field) -> None:
     """Refuse what a server's similarity cannot express, rather than score something else."""
-    scoring: Any = leg.scoring
+    scoring: Any = field.scoring
     if isinstance(scoring, BM25) and scoring.variant not in ("zipfian", "lucene"):
         raise InvalidInput(
-            f"leg {name!r}: OpenSearch has no BM25 variant {scoring.variant!r}; use 'zipfian' or 'lucene'"
+            f"field {name!r}: OpenSearch has no BM25 variant {scoring.variant!r}; use 'zipfian' or 'lucene'"
         )
     if not isinstance(scoring, BM25 | Dot):
-        raise InvalidInput(f"leg {name!r}: OpenSearch cannot score {type(scoring).__name__}; use BM25() or Dot()")
-    if leg.pruning.prunes_vocabulary:
+        raise InvalidInput(f"field {name!r}: OpenSearch cannot score {type(scoring).__name__}; use BM25() or Dot()")
+    if field.pruning.prunes_vocabulary:
         raise InvalidInput(
-            f"leg {name!r}: max_df_share and drop_top_share depend on all documents, which a cluster never sees at "
+            f"field {name!r}: max_df_share and drop_top_share depend on all documents, which a cluster never sees at "
             "once; prune documents with min_weight or top_k instead"
         )
 
 
-def codes_from_json(data: Any) -> dict[str, LegCode]:
-    """What `to_json` of each leg's code gave."""
-    found = JsonObject(data, "the codes of the legs")
-    out: dict[str, LegCode] = {}
+def codes_from_json(data: Any) -> dict[str, FieldCode]:
+    """What `to_json` of each field's code gave."""
+    found = JsonObject(data, "the codes of the fields")
+    out: dict[str, FieldCode] = {}
     for name in list(data):
         code = found.object(name)
         storage: Any = code.choice("storage", get_args(Storage))
-        out[name] = LegCode(storage, code.number("steps", 0.0, float(MAX_CLUSTER_FREQUENCY)))
+        out[name] = FieldCode(storage, code.number("steps", 0.0, float(MAX_CLUSTER_FREQUENCY)))
         code.end()
     return out

@@ -4,9 +4,9 @@ What cannot be the same, and says so when it is tried:
 
 - a document is durable as soon as `add` returns, and visible with `commit` (or the index's refresh interval); there is
   no `rollback`, no older generation, and no data attached to a commit;
-- the formula of a leg is part of the index: no `scoring=` per search, no `add_leg`;
-- lengths are stored in one byte, and N counts documents that have the leg: scores with b > 0 are close, not equal;
-- a leg of vectors is searched by comparing all of them on the nodes: exact, and linear in the documents.
+- the formula of a field is part of the index: no `scoring=` per search, no `add_field`;
+- lengths are stored in one byte, and N counts documents that have the field: scores with b > 0 are close, not equal;
+- a field of vectors is searched by comparing all of them on the nodes: exact, and linear in the documents.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.asking import Answers
-from zipfian.collection.facade import Collection
+from zipfian.collection.collection import Collection
+from zipfian.collection.fields import Field
 from zipfian.collection.items import Item, check_id
-from zipfian.collection.legs import Leg
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.collection.results import Document
 from zipfian.collection.store import Existing, Skipped
 from zipfian.collection.trust import Trust
@@ -32,14 +32,14 @@ from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.documents import deletion
 from zipfian.engines.opensearch.filters import to_query
-from zipfian.engines.opensearch.legquery import leg_query
 from zipfian.engines.opensearch.mapping import Layout, read, vector_dims
 from zipfian.engines.opensearch.reader import PAGE, SCAN_DOCUMENTS, Reader, check_scan
+from zipfian.engines.opensearch.retrievers import field_query
 from zipfian.engines.opensearch.running import ClusterAnswers, cluster_plan, explain_id
 from zipfian.engines.opensearch.writing import Writing
 from zipfian.errors import EngineUnavailable, InvalidInput, ReadOnly
 from zipfian.index.check import CheckReport
-from zipfian.index.metadata import FieldType
+from zipfian.index.metadata import ColumnType
 from zipfian.retrieve.scoring import Scoring
 from zipfian.types import Explanation
 
@@ -56,7 +56,7 @@ class OpenSearchCollection(Collection):
     """
 
     def __init__(
-        self, client: Client, layout: Layout, fields: Mapping[str, FieldType], dims: Mapping[str, int],
+        self, client: Client, layout: Layout, columns: Mapping[str, ColumnType], dims: Mapping[str, int],
         mode: Literal["r", "w"], bulk: BulkSettings, encodings: EncodingCache | None,
         scan_documents: int = SCAN_DOCUMENTS,
     ) -> None:  # fmt: skip
@@ -67,7 +67,7 @@ class OpenSearchCollection(Collection):
         self._mode = mode
         self._closed = False
         self._commits = 0
-        self._writing = Writing(client, layout, fields, dims, bulk, encodings)
+        self._writing = Writing(client, layout, columns, dims, bulk, encodings)
 
     # ------------------------------------------------------------------ writing
 
@@ -91,7 +91,7 @@ class OpenSearchCollection(Collection):
 
     def _delete_where(self, where: Mapping[str, Any]) -> int:
         writer, index = self._writer(), self._client.address.index
-        query = to_query(where, writer.settings.fields)
+        query = to_query(where, writer.settings.columns)
         self._client.call("POST", f"/{index}/_refresh")  # a filter sees only what is visible
         body, params = {"query": query}, {"conflicts": "proceed"}
         answer = self._client.call("POST", f"/{index}/_delete_by_query", body, params, request_timeout=LONG_S)
@@ -115,12 +115,12 @@ class OpenSearchCollection(Collection):
         """Not possible: documents are durable when `add` returns."""
         raise InvalidInput("a cluster keeps what it acknowledged: delete the documents instead")
 
-    def _add_leg(
-        self, name: str, leg: Leg, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
+    def _add_field(
+        self, name: str, field: Field, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
     ) -> None:
         raise InvalidInput(
-            f"leg {name!r} cannot be added to an index that exists: add it to a collection in a folder, create a new "
-            "index with its legs, and copy_from it"
+            f"field {name!r} cannot be added to an index that exists: add it to a collection in a folder, create a new "
+            "index with its fields, and copy_from it"
         )
 
     def merge(self, max_segments: int = 1) -> None:
@@ -137,10 +137,15 @@ class OpenSearchCollection(Collection):
         return ClusterAnswers(self.reader, self._commits)
 
     def _score(
-        self, leg: str, question: Question, ids: Sequence[str], where: Mapping[str, Any] | None, scoring: Scoring | None
+        self,
+        field: str,
+        question: Query,
+        ids: Sequence[str],
+        where: Mapping[str, Any] | None,
+        scoring: Scoring | None,
     ) -> npt.NDArray[np.float64]:
         reader = self.reader()
-        prepared = leg_query(reader, leg, question, scoring)
+        prepared = field_query(reader, field, question, scoring)
         docs = reader.numbers([check_id(i) for i in ids])
         scores = prepared.score(docs)
         mask = reader.mask(where)
@@ -148,11 +153,11 @@ class OpenSearchCollection(Collection):
             scores[reader.scores({"constant_score": {"filter": mask}}, docs) == 0.0] = np.nan
         return scores
 
-    def _explain(self, question: Question, doc_id: str, how: Mapping[str, Any]) -> Explanation:
+    def _explain(self, question: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
         reader = self.reader()
         return explain_id(reader, question, cluster_plan(reader, question, **how), check_id(doc_id))
 
-    def view(self) -> NoReturn:
+    def searcher(self) -> NoReturn:
         """Not possible: what `reader` gives is the read side of a cluster."""
         raise InvalidInput("a collection in a cluster has no snapshot of files: use reader()")
 
@@ -194,14 +199,14 @@ class OpenSearchCollection(Collection):
         return isinstance(id, str) and bool(id) and self.reader().present([id])[0]
 
     @property
-    def fields(self) -> Mapping[str, str]:
-        """Metadata fields and their types."""
-        return dict(self.reader().settings.fields)
+    def columns(self) -> Mapping[str, str]:
+        """Metadata columns and their types."""
+        return dict(self.reader().settings.columns)
 
     @property
-    def legs(self) -> Mapping[str, Leg]:
+    def fields(self) -> Mapping[str, Field]:
         """Posting sets and their settings."""
-        return dict(self.reader().settings.legs)
+        return dict(self.reader().settings.fields)
 
     @property
     def generation(self) -> int:
@@ -220,10 +225,10 @@ class OpenSearchCollection(Collection):
         return {}
 
     def refresh(self) -> int:
-        """See metadata fields that other writers have added; documents are seen as soon as they are visible."""
+        """See metadata columns that other writers have added; documents are seen as soon as they are visible."""
         self.reader()
-        _, fields, dims = look(self._client, self._layout.settings.trust)
-        self._writing.learn(fields, dims)
+        _, columns, dims = look(self._client, self._layout.settings.trust)
+        self._writing.learn(columns, dims)
         return self._commits
 
     def stats(self) -> dict[str, Any]:
@@ -255,12 +260,12 @@ class OpenSearchCollection(Collection):
         return self._writing
 
 
-def look(client: Client, trust: Trust) -> tuple[Layout, dict[str, FieldType], dict[str, int]]:
+def look(client: Client, trust: Trust) -> tuple[Layout, dict[str, ColumnType], dict[str, int]]:
     """What the index says about itself now."""
     found = client.call("GET", f"/{client.address.index}")
     if len(found) != 1:
         raise InvalidInput(f"{client.address}: the name stands for {len(found)} indices; name one")
     entry = next(iter(found.values()))
-    layout, fields = read(entry, str(client.address), trust)
+    layout, columns = read(entry, str(client.address), trust)
     layout = replace(layout, settings=layout.settings.finding(models.finder(client)))
-    return layout, fields, vector_dims(entry["mappings"].get("properties", {}), str(client.address))
+    return layout, columns, vector_dims(entry["mappings"].get("properties", {}), str(client.address))

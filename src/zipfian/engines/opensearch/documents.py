@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.collection.fields import Field
 from zipfian.collection.items import Item
-from zipfian.collection.legs import Leg
 from zipfian.collection.results import Document
-from zipfian.engines.opensearch.codes import LegCode, token, weights_of
-from zipfian.engines.opensearch.fields import document_fields, properties
-from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, WORDS, leg_field, vector_field, vector_property
+from zipfian.engines.opensearch.codes import FieldCode, token, weights_of
+from zipfian.engines.opensearch.columns import document_columns, properties
+from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, WORDS, index_field, vector_field, vector_property
 from zipfian.errors import IndexCorrupt
 from zipfian.index.metadata import decode_metadata, encode_metadata
 from zipfian.index.phi import apply_phi
@@ -53,11 +54,11 @@ class Loss:
 
 @dataclass(slots=True)
 class Writer:
-    """Makes operations of documents; remembers which fields the mapping must have first."""
+    """Makes operations of documents; remembers which columns the mapping must have first."""
 
-    legs: Mapping[str, Leg]
-    codes: Mapping[str, LegCode]
-    losses: dict[str, Loss] = field(default_factory=dict)
+    fields: Mapping[str, Field]
+    codes: Mapping[str, FieldCode]
+    losses: dict[str, Loss] = dataclasses.field(default_factory=dict)
 
     def operation(self, item: Item, action: Action, sequence: int) -> tuple[Operation, dict[str, dict[str, Any]]]:
         """The document as an operation, and the mapping entries it needs."""
@@ -67,7 +68,7 @@ class Writer:
 
     def source(self, item: Item, sequence: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """The document as the index stores it."""
-        values, types = document_fields(item.metadata)
+        values, types = document_columns(item.metadata)
         needed = {n: properties({"x": t}).popitem()[1] for n, t in types.items()}
         stored: dict[str, Any] = {}
         if item.text is not None:
@@ -75,37 +76,37 @@ class Writer:
         if item.metadata:
             stored["meta"] = encode_metadata(item.metadata).decode()
         source: dict[str, Any] = {SEQUENCE: sequence, STORED: stored, **values}
-        for name, leg in self.legs.items():
-            tokens, weights = self._terms(name, leg, item)
-            if leg.kind == "words" and WORDS not in source:
-                source[WORDS] = float(apply_phi(weights, str(leg.scoring.phi)).sum())
-            if not tokens and isinstance(leg.scoring, BM25):
-                source[leg_field(name)] = self.codes[name].nothing
+        for name, field in self.fields.items():
+            tokens, weights = self._terms(name, field, item)
+            if field.kind == "words" and WORDS not in source:
+                source[WORDS] = float(apply_phi(weights, str(field.scoring.phi)).sum())
+            if not tokens and isinstance(field.scoring, BM25):
+                source[index_field(name)] = self.codes[name].nothing
             if tokens:
-                source[leg_field(name)] = self.codes[name].field(leg, tokens, weights)
+                source[index_field(name)] = self.codes[name].value(field, tokens, weights)
                 loss = self.losses.setdefault(name, Loss())
                 loss.postings += len(tokens)
-                loss.error += self.codes[name].loss(leg, weights)
+                loss.error += self.codes[name].loss(field, weights)
         for name, vector in item.vectors.items():
             source[vector_field(name, len(vector))] = pack(vector)
             needed[vector_field(name, len(vector))] = vector_property()
         return source, needed
 
-    def _terms(self, name: str, leg: Leg, item: Item) -> tuple[list[str], npt.NDArray[np.float64]]:
-        if leg.kind == "words":
-            counts = leg.vocabulary.counts(item.text or "")
+    def _terms(self, name: str, field: Field, item: Item) -> tuple[list[str], npt.NDArray[np.float64]]:
+        if field.kind == "words":
+            counts = field.vocabulary.counts(item.text or "")
             words, tf = list(counts), np.fromiter(counts.values(), np.float64, len(counts))
-            if leg.pruning.prunes_documents:
+            if field.pruning.prunes_documents:
                 ids = np.arange(len(words), dtype=np.int32)
                 by_name = sorted(range(len(words)), key=words.__getitem__)  # ties break by the order of words
                 words, tf = [words[i] for i in by_name], tf[by_name]
-                kept = prune_terms(Terms(ids, tf.astype(np.float32)), leg.pruning)
+                kept = prune_terms(Terms(ids, tf.astype(np.float32)), field.pruning)
                 words, tf = [words[i] for i in kept.ids.tolist()], kept.weights.astype(np.float64)
             return [token(word) for word in words], tf
         found = item.terms.get(name)
         if found is None:
             return [], np.empty(0)
-        return [token(term) for term in found[0].tolist()], weights_of(leg, found[1])
+        return [token(term) for term in found[0].tolist()], weights_of(field, found[1])
 
 
 def deletion(doc_id: str) -> Operation:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zipfian.collection.legs import Leg
+from zipfian.collection.fields import Field
 from zipfian.engines.opensearch.codes import term_of
 from zipfian.retrieve.statistics import Term
 
-_TERM = re.compile(r"weight\((?P<field>leg_[a-z0-9_-]+):(?P<token>.+) in \d+\)", re.DOTALL)
+_TERM = re.compile(r"weight\((?P<field>field_[a-z0-9_-]+):(?P<token>.+) in \d+\)", re.DOTALL)
 _FEATURE = re.compile(
-    r"Linear function on the (?P<field>leg_[a-z0-9_-]+) field for the (?P<token>.+) feature", re.DOTALL
+    r"Linear function on the (?P<field>field_[a-z0-9_-]+) field for the (?P<token>.+) feature", re.DOTALL
 )
 
 
@@ -32,17 +32,17 @@ class Matched:
     mean_length: float
 
 
-def parse(explanation: Mapping[str, Any], field: str, leg: Leg) -> list[Matched]:
+def parse(explanation: Mapping[str, Any], index_field: str, field: Field) -> list[Matched]:
     """Every term of a field that contributed."""
     out: list[Matched] = []
     for node, found in _terms(explanation):
-        if found["field"] != field:
+        if found["field"] != index_field:
             continue
         seen = dict(_numbers(node))
         frequency = seen.get("freq", seen.get("doc.freq", seen.get("S", 0.0)))
         out.append(
             Matched(
-                term_of(leg, found["token"]),
+                term_of(field, found["token"]),
                 float(node["value"]),
                 frequency,
                 int(seen.get("n", seen.get("term.docFreq", 0))),

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.legs import Leg
+from zipfian.collection.fields import Field
 from zipfian.collection.settings import Settings
 from zipfian.collection.stored import stored_items
 from zipfian.engines.opensearch import models
 from zipfian.engines.opensearch.client import Server
-from zipfian.engines.opensearch.codes import REPEATED_STEPS, LegCode, Storage, token, weights_of
+from zipfian.engines.opensearch.codes import REPEATED_STEPS, FieldCode, Storage, token, weights_of
 from zipfian.engines.opensearch.documents import Writer
-from zipfian.engines.opensearch.mapping import Layout, leg_field
+from zipfian.engines.opensearch.mapping import Layout, index_field
 from zipfian.errors import InvalidInput
 from zipfian.index.snapshot import Snapshot
 
@@ -39,51 +39,51 @@ class Exported:
     documents: int
     files: tuple[Path, ...]
     loss: Mapping[str, float]
-    """Mean relative error of a leg's weights as whole frequencies."""
+    """Mean relative error of a field's weights as whole frequencies."""
 
 
 def surrogate_lines(
-    snapshot: Snapshot, settings: Settings, leg_name: str, *, steps: float | None = None, prefix: str = "t"
+    snapshot: Snapshot, settings: Settings, field_name: str, *, steps: float | None = None, prefix: str = "t"
 ) -> Iterator[tuple[str, str]]:
     """Id and surrogate text of every document.
 
     `steps` is the frequency of a (transformed) weight of 1; by default whole weights as they are, others in eighths.
     `prefix` makes words of term numbers.
     """
-    leg = settings.leg(leg_name)
-    if not leg.has_postings:
-        raise InvalidInput(f"leg {leg_name!r} holds vectors, not terms: it has no surrogate text")
+    field = settings.field(field_name)
+    if not field.has_postings:
+        raise InvalidInput(f"field {field_name!r} holds vectors, not terms: it has no surrogate text")
     if any(c.isspace() for c in prefix):
         raise InvalidInput(f"the prefix of codewords must have no blanks, not {prefix!r}")
-    whole = leg.tf == "count" and leg.scoring.phi == "identity"
-    code = LegCode("repeated", float(steps) if steps is not None else 1.0 if whole else REPEATED_STEPS)
+    whole = field.tf == "count" and field.scoring.phi == "identity"
+    code = FieldCode("repeated", float(steps) if steps is not None else 1.0 if whole else REPEATED_STEPS)
     if not code.steps > 0:
         raise InvalidInput(f"steps must be a number above 0, not {steps!r}")
-    for item in stored_items(snapshot, {leg_name: leg}):
-        if leg.kind == "words":
-            counts = leg.vocabulary.counts(item.text or "")
+    for item in stored_items(snapshot, {field_name: field}):
+        if field.kind == "words":
+            counts = field.vocabulary.counts(item.text or "")
             tokens, weights = [token(w) for w in counts], np.fromiter(counts.values(), np.float64, len(counts))
         else:
-            ids, stored = item.terms.get(leg_name, (np.empty(0, np.int32), np.empty(0)))
-            tokens, weights = [f"{prefix}{t}" for t in ids.tolist()], weights_of(leg, stored)
-        yield item.id, str(code.field(leg, tokens, weights))
+            ids, stored = item.terms.get(field_name, (np.empty(0, np.int32), np.empty(0)))
+            tokens, weights = [f"{prefix}{t}" for t in ids.tolist()], weights_of(field, stored)
+        yield item.id, str(code.value(field, tokens, weights))
 
 
 def write_opensearch(
     snapshot: Snapshot, settings: Settings, folder: Path, index: str, *, server: Server = SERVER, shards: int = 3,
     replicas: int = 1, storage: Mapping[str, Storage] | None = None,
 ) -> Exported:  # fmt: skip
-    """`mapping.json`, `bulk-00000.ndjson` ..., `query-<leg>.json` for each leg, and how to use them."""
+    """`mapping.json`, `bulk-00000.ndjson` ..., `query-<field>.json` for each field, and how to use them."""
     layout = Layout.choose(settings, server, storage, shards, replicas, "1s")
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise InvalidInput(f"{folder} is not empty: choose a new folder")
-    writer = Writer(settings.posting_legs, layout.codes)
+    writer = Writer(settings.posting_fields, layout.codes)
     body = layout.body()
     files: list[Path] = []
     count, size, out = 0, 0, None
     try:
-        for item in stored_items(snapshot, settings.legs):
+        for item in stored_items(snapshot, settings.fields):
             operation, needed = writer.operation(item, "index", count + 1)
             body["mappings"]["properties"].update(needed)
             if out is None or size + len(operation.lines) > BULK_BYTES:
@@ -97,11 +97,12 @@ def write_opensearch(
         if out is not None:
             out.close()
     files.append(_write(folder / "mapping.json", body))
-    for name, leg in settings.posting_legs.items():
-        files.append(_write(folder / f"query-{name}.json", query_template(name, leg, layout.codes[name], server)))
+    for name, field in settings.posting_fields.items():
+        files.append(_write(folder / f"query-{name}.json", query_template(name, field, layout.codes[name], server)))
     how = _HOW.format(index=index, server=server.version)
     sent = [
-        f"{json.dumps({'index': {'_id': i}})}\n{json.dumps(source)}\n" for i, source in models.documents(settings.legs)
+        f"{json.dumps({'index': {'_id': i}})}\n{json.dumps(source)}\n"
+        for i, source in models.documents(settings.fields)
     ]
     if sent:
         files.append(folder / "models.ndjson")
@@ -113,23 +114,23 @@ def write_opensearch(
     return Exported(count, tuple(files), {name: loss.mean for name, loss in writer.losses.items()})
 
 
-def query_template(name: str, leg: Leg, code: LegCode, server: Server) -> dict[str, Any]:
+def query_template(name: str, field: Field, code: FieldCode, server: Server) -> dict[str, Any]:
     """A search with placeholders: one clause per term; `about` says how a query's weight becomes its boost."""
-    factor = float(code.boosts(leg, np.ones(1), server)[0])
-    field = leg_field(name)
+    factor = float(code.boosts(field, np.ones(1), server)[0])
+    stored = index_field(name)
     clauses: list[dict[str, Any]] = []
     for i in range(1, EXAMPLE_TERMS + 1):
         term, boost = f"TERM_{i}", f"BOOST_{i}"
         if code.storage == "features":
-            clauses.append({"rank_feature": {"field": f"{field}.{term}", "linear": {}, "boost": boost}})
+            clauses.append({"rank_feature": {"field": f"{stored}.{term}", "linear": {}, "boost": boost}})
         else:
-            clauses.append({"term": {field: {"value": term, "boost": boost}}})
+            clauses.append({"term": {stored: {"value": term, "boost": boost}}})
     return {
         "about": {
-            "leg": name,
-            "scoring": leg.scoring.to_json(),
+            "field": name,
+            "scoring": field.scoring.to_json(),
             "boost": f"phi(query weight) x {factor!r}",
-            "phi": str(leg.scoring.phi),
+            "phi": str(field.scoring.phi),
             "url": "POST /INDEX/_search?search_type=dfs_query_then_fetch",
         },
         "body": {"size": 10, "query": {"bool": {"should": clauses, "minimum_should_match": 1}}, "_source": ["doc"]},
@@ -149,11 +150,11 @@ _HOW = """For an OpenSearch server, written for version {server} (2.10 to 2.x sc
   done
   curl -X POST HOST/{index}/_refresh
 
-query-LEG.json holds a search body with placeholders and says how a query's weights become boosts.
+query-FIELD.json holds a search body with placeholders and says how a query's weights become boosts.
 zipfian opens the same index: Collection.open("opensearch://HOST/{index}").
 """
 _MODELS = """
-Its scalar legs need their transforms beside it:
+Its scalar fields need their transforms beside it:
 
   curl -X PUT HOST/{index} -H 'Content-Type: application/json' --data-binary @models-mapping.json
   curl -X POST HOST/{index}/_bulk -H 'Content-Type: application/x-ndjson' --data-binary @models.ndjson

@@ -7,87 +7,88 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from zipfian.engines.opensearch.fields import HAS, index_name
+from zipfian.engines.opensearch.columns import HAS, index_name
 from zipfian.errors import InvalidInput, LimitExceeded
-from zipfian.index.metadata import FieldType, ScalarType, element_type
+from zipfian.index.metadata import ColumnType, ScalarType, element_type
 from zipfian.limits import MAX_FILTER_GAPS
 from zipfian.retrieve.filters import And, Condition, Exists, Filter, Not, Or, parse_where
 
-Query = dict[str, Any]
+Clause = dict[str, Any]
 
-NOTHING: Query = {"match_none": {}}
+NOTHING: Clause = {"match_none": {}}
 
 _RANGE = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 _LONG = (-(2**63), 2**63 - 1)
 
 
-def to_query(where: Mapping[str, Any], fields: Mapping[str, FieldType]) -> Query:
+def to_query(where: Mapping[str, Any], columns: Mapping[str, ColumnType]) -> Clause:
     """Parse and translate."""
-    return _translate(parse_where(where, fields), fields)
+    return _translate(parse_where(where, columns), columns)
 
 
-def _translate(part: Filter, fields: Mapping[str, FieldType]) -> Query:
+def _translate(part: Filter, columns: Mapping[str, ColumnType]) -> Clause:
     if isinstance(part, And):
-        return {"bool": {"filter": [_translate(p, fields) for p in part.parts]}} if part.parts else {"match_all": {}}
+        return {"bool": {"filter": [_translate(p, columns) for p in part.parts]}} if part.parts else {"match_all": {}}
     if isinstance(part, Or):
-        return _any([_translate(p, fields) for p in part.parts])
+        return _any([_translate(p, columns) for p in part.parts])
     if isinstance(part, Not):
-        return {"bool": {"must_not": [_translate(part.part, fields)]}}
+        return {"bool": {"must_not": [_translate(part.part, columns)]}}
     if isinstance(part, Exists):
-        has: Query = {"term": {HAS: part.field}}
+        has: Clause = {"term": {HAS: part.column}}
         return has if part.wanted else {"bool": {"must_not": [has]}}
     if isinstance(part, Condition):
-        return _condition(part, fields[part.field])
+        return _condition(part, columns[part.column])
     raise InvalidInput(f"a filter of kind {type(part).__name__} has no translation to OpenSearch")
 
 
-def _condition(condition: Condition, field_type: FieldType) -> Query:
-    kind = element_type(field_type)
+def _condition(condition: Condition, column_type: ColumnType) -> Clause:
+    kind = element_type(column_type)
     if kind is None or (not condition.values and not condition.negated):
         return NOTHING
-    held: dict[str, ScalarType] = {index_name(condition.field, field_type): kind}
-    if kind == "number":  # whole numbers have a field of their own
-        whole: FieldType = "list[integer]" if field_type.startswith("list") else "integer"
-        held[index_name(condition.field, whole)] = "integer"
-    if condition.negated and not field_type.startswith("list"):
-        one_of = _any([_one_of(field, held[field], condition.values) for field in held])
-        return {"bool": {"filter": [{"term": {HAS: condition.field}}], "must_not": [one_of]}}
-    return _any([_elements(condition, field, kind) for field, kind in held.items()])
+    held: dict[str, ScalarType] = {index_name(condition.column, column_type): kind}
+    if kind == "number":  # whole numbers have a column of their own
+        whole: ColumnType = "list[integer]" if column_type.startswith("list") else "integer"
+        held[index_name(condition.column, whole)] = "integer"
+    if condition.negated and not column_type.startswith("list"):
+        one_of = _any([_one_of(column, held[column], condition.values) for column in held])
+        return {"bool": {"filter": [{"term": {HAS: condition.column}}], "must_not": [one_of]}}
+    return _any([_elements(condition, column, kind) for column, kind in held.items()])
 
 
-def _elements(condition: Condition, field: str, kind: ScalarType) -> Query:
+def _elements(condition: Condition, column: str, kind: ScalarType) -> Clause:
     """Some element satisfies the comparison."""
     if condition.operator == "in":
         if condition.negated:
-            return _none_of(field, kind, condition.values, condition.field)
-        return _one_of(field, kind, condition.values)
-    return _range(field, kind, {condition.operator: condition.values[0]})
+            return _none_of(column, kind, condition.values, condition.column)
+        return _one_of(column, kind, condition.values)
+    return _range(column, kind, {condition.operator: condition.values[0]})
 
 
-def _one_of(field: str, kind: ScalarType, values: tuple[Any, ...]) -> Query:
+def _one_of(column: str, kind: ScalarType, values: tuple[Any, ...]) -> Clause:
     usable = [v for v in values if _fits(kind, v)]
-    return {"terms": {field: usable}} if usable else NOTHING
+    return {"terms": {column: usable}} if usable else NOTHING
 
 
-def _none_of(field: str, kind: ScalarType, values: tuple[Any, ...], name: str) -> Query:
+def _none_of(column: str, kind: ScalarType, values: tuple[Any, ...], name: str) -> Clause:
     """Some element is none of the values: it lies in one of the gaps between them."""
     if kind == "boolean":
-        return _one_of(field, kind, tuple(v for v in (False, True) if v not in values))
+        return _one_of(column, kind, tuple(v for v in (False, True) if v not in values))
     ordered = sorted({v for v in values if _fits(kind, v)})
     if len(ordered) > MAX_FILTER_GAPS:
         raise LimitExceeded(
-            f"field {name!r}: 'not in' with {len(ordered)} values on a list; OpenSearch takes {MAX_FILTER_GAPS} at most"
+            f"column {name!r}: 'not in' with {len(ordered)} values on a list; OpenSearch takes "
+            f"{MAX_FILTER_GAPS} at most"
         )
     if not ordered:
-        return {"exists": {"field": field}}
+        return {"exists": {"field": column}}
     gaps = [{"<": ordered[0]}]
     gaps += [{">": a, "<": b} for a, b in itertools.pairwise(ordered)]
     gaps.append({">": ordered[-1]})
-    return _any([_range(field, kind, gap) for gap in gaps])
+    return _any([_range(column, kind, gap) for gap in gaps])
 
 
-def _range(field: str, kind: ScalarType, bounds: Mapping[str, Any]) -> Query:
-    """A range; bounds of whole-number fields are made whole first, so that comparing with fractions is exact."""
+def _range(column: str, kind: ScalarType, bounds: Mapping[str, Any]) -> Clause:
+    """A range; bounds of whole-number columns are made whole first, so that comparing with fractions is exact."""
     out: dict[str, Any] = {}
     for operator, value in bounds.items():
         if kind in ("integer", "date"):
@@ -98,7 +99,7 @@ def _range(field: str, kind: ScalarType, bounds: Mapping[str, Any]) -> Query:
         elif isinstance(value, int) and not isinstance(value, bool):
             operator, value = _real_bound(operator, value)
         out[_RANGE[operator]] = value
-    return {"range": {field: out}}
+    return {"range": {column: out}}
 
 
 def _whole_bound(operator: str, value: Any) -> tuple[str, int] | None:
@@ -134,7 +135,7 @@ def _real_bound(operator: str, value: int) -> tuple[str, float]:
 
 
 def _fits(kind: ScalarType, value: Any) -> bool:
-    """Whether a field of this kind can hold the value at all."""
+    """Whether a column of this kind can hold the value at all."""
     if kind in ("integer", "date"):
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         return whole and _LONG[0] <= value <= _LONG[1]
@@ -150,7 +151,7 @@ def _double(value: int) -> float:
         return math.copysign(1.7976931348623157e308, value)
 
 
-def _any(parts: list[Query]) -> Query:
+def _any(parts: list[Clause]) -> Clause:
     if len(parts) == 1:
         return parts[0]
     return {"bool": {"should": parts, "minimum_should_match": 1}}

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from zipfian._version import __version__
-from zipfian.collection.legs import Leg
+from zipfian.collection.fields import Field
 from zipfian.collection.settings import Settings
 from zipfian.collection.trust import NOTHING, Trust
-from zipfian.engines.opensearch import fields as metadata
+from zipfian.engines.opensearch import columns as metadata
 from zipfian.engines.opensearch.client import Server
-from zipfian.engines.opensearch.codes import DELIMITER, LegCode, Storage, codes_from_json
-from zipfian.errors import FingerprintMismatch, FormatTooNew, IndexCorrupt, InvalidInput
-from zipfian.index.metadata import FieldType
-from zipfian.limits import MAX_METADATA_FIELDS, MAX_TERM_BYTES
+from zipfian.engines.opensearch.codes import DELIMITER, FieldCode, Storage, codes_from_json
+from zipfian.errors import FingerprintMismatch, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
+from zipfian.index.metadata import ColumnType
+from zipfian.limits import MAX_COLUMNS, MAX_TERM_BYTES
 
-FORMAT = 2
+FORMAT = 3
 SEQUENCE = "zf_seq"
 """Order of the last upsert, which breaks ties between equal scores as the embedded engine does."""
 WORDS = "zf_words"
-"""Words of a document, as the first words leg counts them: their mean is something a fusion asks for."""
+"""Words of a document, as the first words field counts them: their mean is something a fusion asks for."""
 STORED = "doc"
 """Text and metadata as they were given; not indexed."""
 
@@ -32,7 +32,7 @@ class Layout:
     """The parts of an index that never change once it is made."""
 
     settings: Settings
-    codes: Mapping[str, LegCode]
+    codes: Mapping[str, FieldCode]
     shards: int = 3
     replicas: int = 1
     refresh: str = "-1"
@@ -50,28 +50,29 @@ class Layout:
             raise InvalidInput(f"refresh is a time such as '1s', or '-1' for commits only, not {refresh!r}")
         wanted = storage or {}
         for name in wanted:
-            settings.leg(name)
-        legs = settings.posting_legs
-        for name, leg in settings.legs.items():
-            if leg.of is not None and settings.leg(leg.of).scoring != leg.scoring:
+            settings.field(name)
+        fields = settings.posting_fields
+        for name, field in settings.fields.items():
+            if field.of is not None and settings.field(field.of).scoring != field.scoring:
                 raise InvalidInput(
-                    f"leg {name!r} searches the postings of {leg.of!r} by another formula, which an index cannot do: "
+                    f"field {name!r} searches the postings of {field.of!r} by another formula, which an "
+                    "index cannot do: "
                     "give both the same scoring"
                 )
-        codes = {name: LegCode.choose(name, leg, server, wanted.get(name)) for name, leg in legs.items()}
+        codes = {name: FieldCode.choose(name, field, server, wanted.get(name)) for name, field in fields.items()}
         return cls(settings, codes, shards, replicas, refresh)
 
     def body(self) -> dict[str, Any]:
         """What `PUT /index` takes."""
-        legs = self.settings.posting_legs
-        similarity = {f"zf_{n}": s for n, leg in legs.items() if (s := self.codes[n].similarity(leg)) is not None}
+        fields = self.settings.posting_fields
+        similarity = {f"zf_{n}": s for n, field in fields.items() if (s := self.codes[n].similarity(field)) is not None}
         return {
             "settings": {
                 "index": {
                     "number_of_shards": self.shards,
                     "number_of_replicas": self.replicas,
                     "refresh_interval": self.refresh,
-                    "mapping.total_fields.limit": 2 * MAX_METADATA_FIELDS + 200,
+                    "mapping.total_fields.limit": 2 * MAX_COLUMNS + 200,
                     "similarity": similarity,
                 },
                 "analysis": _analysis(any(c.storage == "frequencies" for c in self.codes.values())),
@@ -79,13 +80,16 @@ class Layout:
             "mappings": {
                 "dynamic": "strict",
                 "_meta": {"zipfian": self.about()},
-                "_source": {"excludes": ["leg_*", "v_*"]},
+                "_source": {"excludes": ["field_*", "v_*"]},
                 "properties": {
                     STORED: {"type": "object", "enabled": False},
                     SEQUENCE: {"type": "long", "index": False},
                     WORDS: {"type": "double", "index": False},
                     metadata.HAS: {"type": "keyword"},
-                    **{leg_field(name): leg_property(name, leg, self.codes[name]) for name, leg in legs.items()},
+                    **{
+                        index_field(name): field_property(name, field, self.codes[name])
+                        for name, field in fields.items()
+                    },
                 },
             },
         }
@@ -95,14 +99,14 @@ class Layout:
         return {
             "format": FORMAT,
             "version": __version__,
-            "settings": {**self.settings.to_json(), "fields": {}},
+            "settings": {**self.settings.to_json(), "columns": {}},
             "codes": {name: code.to_json() for name, code in self.codes.items()},
         }
 
 
-def leg_field(name: str) -> str:
-    """The field of the index that holds a leg."""
-    return f"leg_{name}"
+def index_field(name: str) -> str:
+    """The field of the index that holds a field."""
+    return f"field_{name}"
 
 
 def vector_field(name: str, dim: int) -> str:
@@ -122,14 +126,14 @@ def vector_dims(names: Iterable[str], source: str) -> dict[str, int]:
     return out
 
 
-def leg_property(name: str, leg: Leg, code: LegCode) -> dict[str, Any]:
-    """A leg's entry in the mapping."""
+def field_property(name: str, field: Field, code: FieldCode) -> dict[str, Any]:
+    """A field's entry in the mapping."""
     if code.storage == "features":
         return {"type": "rank_features"}
     out: dict[str, Any] = {
         "type": "text", "analyzer": f"zf_{code.storage}", "index_options": "freqs", "similarity": f"zf_{name}",
     }  # fmt: skip
-    if code.similarity(leg) is not None and leg.scoring.to_json()["kind"] == "dot":
+    if code.similarity(field) is not None and field.scoring.to_json()["kind"] == "dot":
         out["norms"] = False  # a dot product has no lengths
     return out
 
@@ -151,7 +155,7 @@ def _analysis(frequencies: bool) -> dict[str, Any]:
     return out
 
 
-def read(found: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> tuple[Layout, dict[str, FieldType]]:
+def read(found: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> tuple[Layout, dict[str, ColumnType]]:
     """What an existing index (`GET /index`) is; anything that is not exactly ours is refused."""
     mappings = found.get("mappings", {})
     about = mappings.get("_meta", {}).get("zipfian")
@@ -161,7 +165,7 @@ def read(found: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> tuple
     if isinstance(version, int) and version > FORMAT:
         raise FormatTooNew(f"{source}: made by zipfian {about.get('version')}, format {version}; upgrade the package")
     if version != FORMAT:
-        raise InvalidInput(
+        raise FormatTooOld(
             f"{source}: made by zipfian {about.get('version')}, format {version}; this one reads {FORMAT}: index the "
             "documents into a new one"
         )
@@ -173,10 +177,10 @@ def read(found: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> tuple
             settings, codes, int(index["number_of_shards"]), int(index["number_of_replicas"]),
             str(index.get("refresh_interval", "1s")),
         )  # fmt: skip
-        if set(codes) != set(settings.posting_legs):
+        if set(codes) != set(settings.posting_fields):
             raise KeyError("codes")
     except (KeyError, TypeError, ValueError) as e:
-        if isinstance(e, FingerprintMismatch | FormatTooNew | InvalidInput):
+        if isinstance(e, FingerprintMismatch | FormatTooNew | FormatTooOld | InvalidInput):
             raise
         raise IndexCorrupt(source, f"what the index says about itself cannot be read ({e!r})") from e
     _compare(found, layout.body(), source)
@@ -184,7 +188,7 @@ def read(found: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> tuple
 
 
 def _compare(found: Mapping[str, Any], expected: Mapping[str, Any], source: str) -> None:
-    """Scores are only ours if analysis, similarities and fields are."""
+    """Scores are only ours if analysis, similarities and columns are."""
     index = found["settings"]["index"]
     pairs = [
         ("analysis", index.get("analysis", {}), expected["settings"]["analysis"]),
@@ -192,12 +196,14 @@ def _compare(found: Mapping[str, Any], expected: Mapping[str, Any], source: str)
     ]
     properties = found["mappings"].get("properties", {})
     pairs += [
-        (f"field {name}", properties.get(name, {}), entry) for name, entry in expected["mappings"]["properties"].items()
+        (f"column {name}", properties.get(name, {}), entry)
+        for name, entry in expected["mappings"]["properties"].items()
     ]
     for what, there, wanted in pairs:
         if _plain(there) != _plain(wanted):
             raise FingerprintMismatch(
-                f"{source}: the {what} of this index is {there}, where its legs need {wanted}: it was changed after it "
+                f"{source}: the {what} of this index is {there}, where its fields need {wanted}: it was "
+                "changed after it "
                 "was made; index the documents into a new one"
             )
 

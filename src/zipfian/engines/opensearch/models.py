@@ -1,4 +1,4 @@
-"""The fitted transforms of scalar legs beside an index, so that the cluster alone is enough to search it.
+"""The fitted transforms of scalar fields beside an index, so that the cluster alone is enough to search it.
 
 They are documents of a second index, `<name>.zf-models`: among the collection's own they would count as documents, and
 in the mapping every node would hold them in memory. A transform is cut into parts; the document that names them is
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from zipfian.collection.legs import Leg
+from zipfian.collection.fields import Field
 from zipfian.collection.model import FindScalar
 from zipfian.collection.transforms import MOST_BYTES
 from zipfian.engines.opensearch.client import Client
@@ -36,22 +36,22 @@ def body(replicas: int) -> dict[str, Any]:
     }
 
 
-def documents(legs: Mapping[str, Leg]) -> Iterator[tuple[str, dict[str, Any]]]:
+def documents(fields: Mapping[str, Field]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Ids and sources of all transforms of a collection."""
-    for leg in legs.values():
-        if leg.kind == "scalar" and leg.model is not None:
-            fingerprint = str(leg.model.fingerprint)
-            arrays, settings = leg.model.load_scalar().to_bytes()
+    for field in fields.values():
+        if field.kind == "scalar" and field.model is not None:
+            fingerprint = str(field.model.fingerprint)
+            arrays, settings = field.model.load_scalar().to_bytes()
             parts = [arrays[at : at + PART_BYTES] for at in range(0, len(arrays), PART_BYTES)]
             for i, part in enumerate(parts):
                 yield f"{fingerprint}/{i}", {"data": base64.b64encode(part).decode()}
             yield fingerprint, {"parts": len(parts), "settings": json.loads(settings)}
 
 
-def keep(client: Client, legs: Mapping[str, Leg], replicas: int) -> None:
+def keep(client: Client, fields: Mapping[str, Field], replicas: int) -> None:
     """Send the transforms of a new index; nothing happens where it has none."""
     index = f"{client.address.index}{SUFFIX}"
-    for i, (doc_id, source) in enumerate(documents(legs)):
+    for i, (doc_id, source) in enumerate(documents(fields)):
         if not i:
             try:
                 client.call("PUT", f"/{index}", body(replicas))
@@ -70,7 +70,7 @@ def finder(client: Client) -> FindScalar:
         except IndexNotFound:
             found = {}
         if not found.get("found"):
-            raise IndexCorrupt(index, f"the transform {fingerprint} of a scalar leg is missing (document {doc_id!r})")
+            raise IndexCorrupt(index, f"the transform {fingerprint} of a scalar field is missing (document {doc_id!r})")
         return found["_source"]
 
     def find(fingerprint: str) -> ScalarVocabulary:
@@ -84,6 +84,6 @@ def finder(client: Client) -> FindScalar:
             settings = json.dumps(about.value("settings")).encode()
             return ScalarVocabulary.from_bytes(b"".join(parts), settings, f"{client.address}{SUFFIX}")
         except (KeyError, TypeError, ValueError, InvalidInput, FingerprintMismatch) as error:
-            raise IndexCorrupt(index, f"the transform of a scalar leg is damaged: {error}") from error
+            raise IndexCorrupt(index, f"the transform of a scalar field is damaged: {error}") from error
 
     return find

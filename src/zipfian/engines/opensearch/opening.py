@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from zipfian.collection.legs import Leg, make_legs
+from zipfian.collection.fields import Field, make_fields
 from zipfian.collection.opening import cache_of
 from zipfian.collection.settings import Settings
 from zipfian.collection.trust import Trust
@@ -24,7 +24,7 @@ from zipfian.errors import InvalidInput
 
 def create(
     address: str,
-    legs: Sequence[str] | Mapping[str, Leg] | None = None,
+    fields: Sequence[str] | Mapping[str, Field] | None = None,
     *,
     shards: int = 3,
     replicas: int = 1,
@@ -44,12 +44,12 @@ def create(
     ----------
     address
         `opensearch://host:9200/name`; several hosts separated by commas; `opensearchs://` for TLS.
-    legs
+    fields
         As for `Collection.create`.
     shards, replicas, refresh
         Settings of the index; a refresh of '-1' makes documents visible by `commit` only.
     storage
-        How a leg is stored, by name: 'frequencies', 'repeated' (servers without term frequencies) or 'features'
+        How a field is stored, by name: 'frequencies', 'repeated' (servers without term frequencies) or 'features'
         (real weights, for `Dot`). By default the most faithful form the server has.
     timeout
         Seconds for one request.
@@ -65,11 +65,11 @@ def create(
     """
     check_scan(scan_documents)
     client = Client(Address.parse(address), timeout, verify_certs, ca_certs)
-    settings = Settings(make_legs(legs), trust=Trust.of((), pictures))
+    settings = Settings(make_fields(fields), trust=Trust.of((), pictures))
     layout = Layout.choose(settings, client.server, storage, shards, replicas, refresh)
     client.call("PUT", f"/{client.address.index}", layout.body())
     try:
-        models.keep(client, settings.legs, replicas)
+        models.keep(client, settings.fields, replicas)
     except BaseException:
         client.call("DELETE", f"/{client.address.index}")  # it could not be searched
         raise

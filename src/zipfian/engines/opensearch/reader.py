@@ -19,9 +19,9 @@ import numpy.typing as npt
 from zipfian.collection.results import Document
 from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch.client import Client
-from zipfian.engines.opensearch.codes import LegCode
+from zipfian.engines.opensearch.codes import FieldCode
 from zipfian.engines.opensearch.documents import document, unpack
-from zipfian.engines.opensearch.filters import Query, to_query
+from zipfian.engines.opensearch.filters import Clause, to_query
 from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, WORDS, vector_field
 from zipfian.errors import EngineRefused, EngineUnavailable, InvalidInput
 
@@ -44,7 +44,7 @@ class Reader:
     """Searches an index. With a point in time, everything it answers belongs together."""
 
     def __init__(
-        self, client: Client, settings: Settings, codes: Mapping[str, LegCode], dims: Mapping[str, int],
+        self, client: Client, settings: Settings, codes: Mapping[str, FieldCode], dims: Mapping[str, int],
         scan_documents: int = SCAN_DOCUMENTS,
     ) -> None:  # fmt: skip
         self.client = client
@@ -102,7 +102,7 @@ class Reader:
                 time.sleep(pause)
         return self.client.call("POST", path, body, params)
 
-    def top(self, query: Query, k: int) -> tuple[Ints, F64]:
+    def top(self, query: Clause, k: int) -> tuple[Ints, F64]:
         """The k best documents and their scores; equal scores by document order."""
         if k <= PAGE:
             return self._page(query, k, None)[:2]
@@ -119,7 +119,7 @@ class Reader:
                     break
         return np.concatenate(docs), np.concatenate(scores)
 
-    def _page(self, query: Query, size: int, after: list[Any] | None) -> tuple[Ints, F64, list[Any] | None]:
+    def _page(self, query: Clause, size: int, after: list[Any] | None) -> tuple[Ints, F64, list[Any] | None]:
         body: dict[str, Any] = {
             "size": size,
             "query": query,
@@ -137,7 +137,7 @@ class Reader:
         scores = np.array([hit["sort"][0] for hit in hits], np.float64)
         return numbers, scores, hits[-1]["sort"] if hits else None
 
-    def pages(self, query: Query | None, size: int, source: Any) -> Iterator[dict[str, Any]]:
+    def pages(self, query: Clause | None, size: int, source: Any) -> Iterator[dict[str, Any]]:
         """Every document that a query matches, in document order, some at a time and all as of now."""
         with self.pinned():
             body: dict[str, Any] = {
@@ -152,11 +152,11 @@ class Reader:
                     return
                 body["search_after"] = hits[-1]["sort"]
 
-    def stored(self, query: Query | None) -> Iterator[Document]:
+    def stored(self, query: Clause | None) -> Iterator[Document]:
         """The documents that a query matches, in document order."""
         return (document(hit["_id"], hit["_source"], self.where) for hit in self.pages(query, EAGER, [STORED]))
 
-    def scores(self, query: Query, docs: Ints) -> F64:
+    def scores(self, query: Clause, docs: Ints) -> F64:
         """Scores of given documents, 0.0 where the query does not match."""
         found: dict[str, float] = {}
         for ids in _chunks(self.ids_of(docs)):
@@ -164,13 +164,13 @@ class Reader:
             found.update((hit["_id"], float(hit["_score"])) for hit in self.ask(body))
         return np.array([found.get(i, 0.0) for i in self.ids_of(docs)], np.float64)
 
-    def explanation(self, query: Query, doc: int) -> Mapping[str, Any] | None:
+    def explanation(self, query: Clause, doc: int) -> Mapping[str, Any] | None:
         """The engine's own account of a score, with global statistics; None if the query does not match."""
         body = {"size": 1, "query": _only(query, self.ids_of([doc])), "explain": True, "_source": False}
         hits = self.ask(body)
         return hits[0]["_explanation"] if hits else None
 
-    def frequencies(self, queries: Sequence[Query]) -> Ints:
+    def frequencies(self, queries: Sequence[Clause]) -> Ints:
         """How many documents each of some queries matches, in one request."""
         filters = {str(i): query for i, query in enumerate(queries)}
         body = {"size": 0, "aggs": {"df": {"filters": {"filters": filters}}}}
@@ -190,11 +190,11 @@ class Reader:
 
     # ------------------------------------------------------------------ documents
 
-    def mask(self, where: Mapping[str, Any] | None) -> Query | None:
+    def mask(self, where: Mapping[str, Any] | None) -> Clause | None:
         """A `where` as a query."""
-        return None if where is None else to_query(where, self.settings.fields)
+        return None if where is None else to_query(where, self.settings.columns)
 
-    def count(self, mask: Query | None) -> int:
+    def count(self, mask: Clause | None) -> int:
         """Documents that a filter allows."""
         body: dict[str, Any] = {"size": 0, "track_total_hits": True}
         if mask is not None:
@@ -203,8 +203,8 @@ class Reader:
 
     @cached_property
     def mean_words(self) -> float | None:
-        """Words of a document on average; None where no leg counts them."""
-        if not any(leg.kind == "words" for leg in self.settings.legs.values()):
+        """Words of a document on average; None where no field counts them."""
+        if not any(field.kind == "words" for field in self.settings.fields.values()):
             return None
         body = {"size": 0, "track_total_hits": True, "aggs": {"words": {"sum": {"field": WORDS}}}}
         answer = self._answer(body)
@@ -279,12 +279,12 @@ class Reader:
         rows = np.full((len(wanted), dim), np.nan, np.float32)
         if not dim:
             return rows
-        field = vector_field(name, dim)
+        stored = vector_field(name, dim)
         places = {doc_id: i for i, doc_id in enumerate(wanted)}
         for ids in _chunks(wanted):
-            body = {"size": len(ids), "query": {"ids": {"values": ids}}, "docvalue_fields": [field], "_source": False}
+            body = {"size": len(ids), "query": {"ids": {"values": ids}}, "docvalue_fields": [stored], "_source": False}
             for hit in self.ask(body):
-                for packed in hit.get("fields", {}).get(field, []):
+                for packed in hit.get("fields", {}).get(stored, []):
                     rows[places[hit["_id"]]] = unpack(packed)
         return rows
 
@@ -301,7 +301,7 @@ def _same(reader: Reader) -> Iterator[Reader]:
     yield reader
 
 
-def _only(query: Query, ids: list[str]) -> Query:
+def _only(query: Clause, ids: list[str]) -> Clause:
     """A query over some documents; its scores do not change."""
     return {"bool": {"must": [query], "filter": [{"ids": {"values": ids}}]}}
 

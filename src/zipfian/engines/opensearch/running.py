@@ -1,4 +1,4 @@
-"""Searches on a cluster: the embedded engine's own plans, fusion and reranking over our legs."""
+"""Searches on a cluster: the embedded engine's own plans, fusion and reranking over our fields."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 from zipfian.collection.asking import Asking
-from zipfian.collection.hybrid import Run
+from zipfian.collection.execute import Run
 from zipfian.collection.outcome import Outcome
-from zipfian.collection.plan import Plan, make_plan
-from zipfian.collection.question import Question
+from zipfian.collection.plan import SearchPlan, make_plan
+from zipfian.collection.query import Query
 from zipfian.collection.results import Results
 from zipfian.collection.search import results
 from zipfian.collection.settings import Settings
-from zipfian.engines.opensearch.legquery import leg_query, no_faiss, no_formula
 from zipfian.engines.opensearch.reader import PAUSES_S, Reader
+from zipfian.engines.opensearch.retrievers import field_query, no_faiss, no_formula
 from zipfian.errors import EngineUnavailable, InvalidInput
 from zipfian.types import Explanation
 
 
-def cluster_plan(reader: Reader, question: Question, **how: Any) -> Plan:
+def cluster_plan(reader: Reader, question: Query, **how: Any) -> SearchPlan:
     """The plan of the embedded engine, unless a cluster cannot carry it out."""
     plan = make_plan(reader.settings, question, **how)
     if plan.scoring:
         raise InvalidInput(
-            f"method {plan.name!r} scores a leg by another formula than its own, and the formula is part of the index; "
+            f"method {plan.name!r} scores a field by another formula than its own, and the formula is part "
+            "of the index; "
             "use hybrid, rrf, linear, two-stage or training-free"
         )
     return plan
@@ -40,23 +41,23 @@ class ClusterAnswers:
 
     @property
     def settings(self) -> Settings:
-        """Legs and fields."""
+        """Fields and fields."""
         return self._reader().settings
 
-    def plan(self, asking: Asking) -> Plan:
+    def plan(self, asking: Asking) -> SearchPlan:
         """How a search will be carried out."""
         no_formula(asking.how.get("scoring"))
         no_faiss(asking.how.get("ann"))
         return cluster_plan(self._reader(), asking.question, k=asking.depth, **asking.how)
 
-    def run(self, asking: Asking, plan: Plan) -> Results:
+    def run(self, asking: Asking, plan: SearchPlan) -> Results:
         """Carry it out; several requests see one point in time."""
         reader, depth, bonus = self._reader(), asking.depth, asking.bonus
         start, encoded = time.perf_counter(), asking.question.seconds[0]
-        made = Run(reader, asking.question, plan, leg_query)
+        made = Run(reader, asking.question, plan, field_query)
         prepare = time.perf_counter() - start
         mask = reader.mask(asking.where)
-        one = len(plan.legs) == 1 and not plan.reranks and not reader.settings.leg(plan.legs[0]).has_vectors
+        one = len(plan.fields) == 1 and not plan.reranks and not reader.settings.field(plan.fields[0]).has_vectors
         outcome = made.search(depth, mask, bonus) if one else _pinned(reader, lambda: made.search(depth, mask, bonus))
         return results(reader, made, outcome, asking, self._generation, {}, start, encoded, {"prepare": prepare})
 
@@ -73,6 +74,6 @@ def _pinned(reader: Reader, search: Callable[[], Outcome]) -> Outcome:
         return search()
 
 
-def explain_id(reader: Reader, question: Question, plan: Plan, doc_id: str) -> Explanation:
+def explain_id(reader: Reader, question: Query, plan: SearchPlan, doc_id: str) -> Explanation:
     """A document's score for a question, whether it finds it or not."""
-    return Run(reader, question, plan, leg_query).explain_any(reader.number(doc_id))
+    return Run(reader, question, plan, field_query).explain_any(reader.number(doc_id))

@@ -18,12 +18,12 @@ def collect(reader: Reader, layout: Layout, losses: Mapping[str, Loss]) -> dict[
     primaries = stats["primaries"]
     documents = reader.count(None)
     nbytes = int(primaries["store"]["size_in_bytes"])
-    legs: dict[str, Any] = {}
-    for name, leg in reader.settings.legs.items():
+    fields: dict[str, Any] = {}
+    for name, field in reader.settings.fields.items():
         code = layout.codes.get(name)
-        legs[name] = {
-            "kind": leg.kind,
-            "scoring": leg.scoring.to_json(),
+        fields[name] = {
+            "kind": field.kind,
+            "scoring": field.scoring.to_json(),
             "storage": code.storage if code else "vectors",
             "steps": code.steps if code else None,
             "mean_relative_error": losses[name].mean if name in losses else None,
@@ -41,6 +41,6 @@ def collect(reader: Reader, layout: Layout, losses: Mapping[str, Loss]) -> dict[
         "bytes": nbytes,
         "bytes_with_replicas": int(stats["total"]["store"]["size_in_bytes"]),
         "bytes_per_document": nbytes / documents if documents else 0.0,
-        "legs": legs,
-        "fields": dict(reader.settings.fields),
+        "fields": fields,
+        "columns": dict(reader.settings.columns),
     }

@@ -1,4 +1,4 @@
-"""A leg of pooled vectors in a cluster: compared on the nodes, without a plugin, and scored exactly by the client."""
+"""A field of pooled vectors in a cluster: compared on the nodes, without a plugin, and scored exactly by the client."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.legquery import explain_cosine
-from zipfian.collection.question import Question
-from zipfian.engines.opensearch.filters import Query
+from zipfian.collection.query import Query
+from zipfian.collection.retrievers import explain_cosine
+from zipfian.engines.opensearch.filters import Clause
 from zipfian.engines.opensearch.mapping import vector_field
 from zipfian.engines.opensearch.reader import Reader
 from zipfian.errors import InvalidInput, LimitExceeded
@@ -27,32 +27,32 @@ SCAN_ERROR = 1e-6
 """More than a 32-bit score between 0 and 2 can be off."""
 
 
-class DenseQuery:
-    """A leg of pooled vectors. The nodes compare all of them in 32 bits; the best are scored here, in 64."""
+class VectorRetriever:
+    """A field of pooled vectors. The nodes compare all of them in 32 bits; the best are scored here, in 64."""
 
     n_asked = 0
 
-    def __init__(self, reader: Reader, name: str, question: Question) -> None:
+    def __init__(self, reader: Reader, name: str, question: Query) -> None:
         self.name = name
-        self.leg = reader.settings.leg(name)
+        self.field = reader.settings.field(name)
         self._reader = reader
-        self._stored = self.leg.vector or name
+        self._stored = self.field.vector or name
         self._dim = reader.dims.get(self._stored, 0)
-        self.vector = question.pooled(self.leg)
+        self.vector = question.pooled(self.field)
         if self._dim not in (0, len(self.vector)):
             raise InvalidInput(
-                f"the vectors of leg {name!r} have {self._dim} numbers, the query's has {len(self.vector)}"
+                f"the vectors of field {name!r} have {self._dim} numbers, the query's has {len(self.vector)}"
             )
 
-    def search(self, k: int, mask: Query | None) -> tuple[Ints, F64]:
+    def search(self, k: int, mask: Clause | None) -> tuple[Ints, F64]:
         """Exact: candidates are asked for until none that is left out can reach the k-th best."""
         size = check_k(k)
         there = self.n_scored(mask)
         if there > self._reader.scan_documents:
             raise LimitExceeded(
-                f"leg {self.name!r} would compare {there:,} vectors one by one, the limit is "
+                f"field {self.name!r} would compare {there:,} vectors one by one, the limit is "
                 f"{self._reader.scan_documents:,}: let it rerank (method='two-stage'), give the collection a scalar "
-                "leg of the same vectors, filter, or raise scan_documents="
+                "field of the same vectors, filter, or raise scan_documents="
             )
         if not there:
             return np.empty(0, np.int64), np.empty(0, np.float64)
@@ -67,10 +67,10 @@ class DenseQuery:
                 return docs[order], scores[order]
             asked *= 2
 
-    def n_scored(self, mask: Query | None) -> int:
+    def n_scored(self, mask: Clause | None) -> int:
         if not self._dim:
             return 0
-        there: Query = {"exists": {"field": vector_field(self._stored, self._dim)}}
+        there: Clause = {"exists": {"field": vector_field(self._stored, self._dim)}}
         return self._reader.count({"bool": {"filter": [there] if mask is None else [there, mask]}})
 
     def coverage(self, best: float) -> float | None:
@@ -94,13 +94,13 @@ class DenseQuery:
         return highlight(self._reader.document(doc).text or "", [], **options)
 
     def settings(self) -> dict[str, Any]:
-        return {"leg": self.name, "scoring": {"name": "cosine"}, "engine": "opensearch"}
+        return {"field": self.name, "scoring": {"name": "cosine"}, "engine": "opensearch"}
 
 
-def scan(field: str, vector: npt.NDArray[np.float64], mask: Query | None) -> Query:
+def scan(stored: str, vector: npt.NDArray[np.float64], mask: Clause | None) -> Clause:
     """1 + cosine of every document that has a vector: no plugin is needed, and nothing is missed."""
-    filters: list[Query] = [{"exists": {"field": field}}] + ([] if mask is None else [mask])
-    script = {"source": _COSINE, "params": {"field": field, "query": vector.tolist()}}
+    filters: list[Clause] = [{"exists": {"field": stored}}] + ([] if mask is None else [mask])
+    script = {"source": _COSINE, "params": {"field": stored, "query": vector.tolist()}}
     return {"script_score": {"query": {"bool": {"filter": filters}}, "script": script}}
 
 

@@ -17,7 +17,7 @@ from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.documents import Action, Loss, Writer
 from zipfian.engines.opensearch.mapping import Layout
 from zipfian.errors import DocumentsRejected, InvalidInput, LimitExceeded
-from zipfian.index.metadata import FieldType, check_metadata, merge_field_types
+from zipfian.index.metadata import ColumnType, check_metadata, merge_column_types
 
 LOOKUP = 512
 """Documents checked, looked up and encoded together."""
@@ -27,16 +27,16 @@ class Writing:
     """What a collection knows while it writes. Calls are serialised."""
 
     def __init__(
-        self, client: Client, layout: Layout, fields: Mapping[str, FieldType], dims: Mapping[str, int],
+        self, client: Client, layout: Layout, columns: Mapping[str, ColumnType], dims: Mapping[str, int],
         bulk: BulkSettings, cache: EncodingCache | None,
     ) -> None:  # fmt: skip
-        self.settings: Settings = layout.settings.with_fields(fields)
+        self.settings: Settings = layout.settings.with_columns(columns)
         self.dims: dict[str, int] = dict(dims)
         self.bulk = bulk
         self.last = Outcome()
         self._client = client
         self._index = client.address.index
-        self._writer = Writer(layout.settings.posting_legs, layout.codes)
+        self._writer = Writer(layout.settings.posting_fields, layout.codes)
         self._cache = cache
         self._encoding: Encoding | None = None
         self._known: set[str] = set()
@@ -45,16 +45,16 @@ class Writing:
 
     @property
     def losses(self) -> Mapping[str, Loss]:
-        """What whole frequencies cost, by leg."""
+        """What whole frequencies cost, by field."""
         return self._writer.losses
 
-    def learn(self, fields: Mapping[str, FieldType], dims: Mapping[str, int]) -> None:
-        """Fields that others have added."""
+    def learn(self, columns: Mapping[str, ColumnType], dims: Mapping[str, int]) -> None:
+        """Columns that others have added."""
         with self._lock:
-            merged = dict(self.settings.fields)
-            for name, kind in fields.items():
-                merged[name] = merge_field_types(name, merged[name], kind) if name in merged else kind
-            self.settings = self.settings.with_fields(merged)
+            merged = dict(self.settings.columns)
+            for name, kind in columns.items():
+                merged[name] = merge_column_types(name, merged[name], kind) if name in merged else kind
+            self.settings = self.settings.with_columns(merged)
             self.dims |= dims
 
     def put(
@@ -73,13 +73,13 @@ class Writing:
                 try:
                     for raw in items:
                         try:
-                            item, fields = check_item(raw, self.settings, self.settings.fields, self.dims)
+                            item, columns = check_item(raw, self.settings, self.settings.columns, self.dims)
                         except (InvalidInput, LimitExceeded) as problem:
                             if skipped is None or (doc_id := given_id(raw)) is None:
                                 raise
                             skipped(doc_id, problem)
                             continue
-                        self.settings = self.settings.with_fields(fields)
+                        self.settings = self.settings.with_columns(columns)
                         self.dims.update((name, len(vector)) for name, vector in item.vectors.items())
                         chunk.append(item)
                         if len(chunk) >= LOOKUP:
@@ -92,15 +92,15 @@ class Writing:
         return self._report(bulk.outcome, existing)
 
     def put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
-        """Send documents that another collection with the same legs has checked and encoded already."""
+        """Send documents that another collection with the same fields has checked and encoded already."""
         with self._lock:
             bulk = Bulk(self._client, self._index, self.bulk, progress)
             self.last = bulk.outcome
             with bulk:
                 for chunk in _chunks(items):
                     for item in chunk:
-                        _, fields = check_metadata(item.metadata, self.settings.fields)
-                        self.settings = self.settings.with_fields(fields)
+                        _, columns = check_metadata(item.metadata, self.settings.columns)
+                        self.settings = self.settings.with_columns(columns)
                     self._put(bulk, self._absent(chunk) if existing == "skip" else chunk, existing)
         return self._report(bulk.outcome, existing)
 
@@ -118,7 +118,7 @@ class Writing:
         if existing == "skip":
             items = self._absent(items)
         if self._encoding is None:
-            self._encoding = Encoding(self.settings.legs, self._cache)
+            self._encoding = Encoding(self.settings.fields, self._cache)
         problems = self._encoding.fill(items) if self._encoding else {}
         taken = []
         try:

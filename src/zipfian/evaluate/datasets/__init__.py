@@ -1,6 +1,6 @@
 """Test collections of every kind, read into one shape: documents, queries and who is relevant to whom."""
 
-from zipfian.evaluate.datasets.base import Dataset, Picture, Query, half_of, take_half
+from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture, half_of, take_half
 from zipfian.evaluate.datasets.beir import load_beir
 from zipfian.evaluate.datasets.captions import Captioned, CaptionSet, load_captions
 from zipfian.evaluate.datasets.folders import load_class_folders
@@ -11,7 +11,7 @@ __all__ = [
     "Captioned",
     "Dataset",
     "Picture",
-    "Query",
+    "JudgedQuery",
     "half_of",
     "load_beir",
     "load_captions",

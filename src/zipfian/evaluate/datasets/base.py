@@ -12,7 +12,7 @@ from zipfian.errors import InvalidInput
 
 Half = Literal["all", "even", "odd"]
 Qrels = Mapping[str, Mapping[str, int]]
-"""Query id -> document id -> grade; only what was judged."""
+"""JudgedQuery id -> document id -> grade; only what was judged."""
 
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp"})
 
@@ -26,7 +26,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class JudgedQuery:
     """What is looked for: a text, a picture, or both."""
 
     id: str
@@ -46,7 +46,7 @@ class Dataset:
     kind: Literal["text", "image", "caption"]
     documents: Callable[[], Iterator[dict[str, Any]]]
     document_ids: frozenset[str]
-    queries: Mapping[str, Query]
+    queries: Mapping[str, JudgedQuery]
     qrels: Qrels
     ignore: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -80,14 +80,14 @@ def take_half(dataset: Dataset, half: Half) -> Dataset:
     return replace(dataset, queries=kept, qrels={q: dataset.qrels[q] for q in kept})
 
 
-def _name(query: Query) -> str:
+def _name(query: JudgedQuery) -> str:
     """What a query's half goes by: its id, or the file name of a query picture, whatever folder it lies in."""
     return query.image.path.name if query.text is None and query.image is not None else query.id
 
 
 def judged(
-    name: str, queries: Mapping[str, Query], qrels: Qrels, documents: Collection[str], source: str
-) -> tuple[dict[str, Query], dict[str, dict[str, int]], tuple[str, ...]]:
+    name: str, queries: Mapping[str, JudgedQuery], qrels: Qrels, documents: Collection[str], source: str
+) -> tuple[dict[str, JudgedQuery], dict[str, dict[str, int]], tuple[str, ...]]:
     """Queries with at least one relevant document, their judgements, and notes on what was left out.
 
     Judgements about documents or queries that are not there would silently lower every figure: they are an error.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian.errors import InvalidInput
-from zipfian.evaluate.datasets.base import Dataset, Query, check_folder, judged
+from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, check_folder, judged
 
 TITLE_GAP = "\n\n"
 """Between title and text, as `zipfian index` does it."""
@@ -24,7 +24,7 @@ def load_beir(folder: str | Path, split: str = "test") -> Dataset:
     texts = dict(_records(corpus))
     if not texts:
         raise InvalidInput(f"{corpus}: holds no documents")
-    queries = {q: Query(q, text=text) for q, text in _records(queries_file) if text.strip()}
+    queries = {q: JudgedQuery(q, text=text) for q, text in _records(queries_file) if text.strip()}
     source = root / "qrels" / f"{split}.tsv"
     kept, qrels, notes = judged(root.name, queries, read_qrels_tsv(source), texts.keys(), str(source))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian.errors import InvalidInput
-from zipfian.evaluate.datasets.base import Dataset, Picture, Query, check_folder, judged, picture_files
+from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture, check_folder, judged, picture_files
 
 
 def load_class_folders(folder: str | Path, distractors: str | Path | None = None) -> Dataset:
@@ -38,7 +38,7 @@ def load_class_folders(folder: str | Path, distractors: str | Path | None = None
         if own:
             ignore[query] = own
         qrels[query] = {d: g for d, g in members.get(label or "", {}).items() if d not in own}
-    made = {q: Query(q, image=Picture(path)) for q, (_, path) in queries.items()}
+    made = {q: JudgedQuery(q, image=Picture(path)) for q, (_, path) in queries.items()}
     kept, graded, notes = judged(root.name, made, qrels, gallery.keys(), str(root))
     if ignore:
         notes += (f"{len(ignore)} query pictures also lie in the gallery and are left out of their own rankings",)

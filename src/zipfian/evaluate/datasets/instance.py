@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zipfian.errors import InvalidInput
-from zipfian.evaluate.datasets.base import Dataset, Picture, Query, check_folder, judged, picture_files
+from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture, check_folder, judged, picture_files
 
 Level = Literal["easy", "medium", "hard"]
 
@@ -48,13 +48,13 @@ def load_revisited(
     gallery = {str(name): _find(files, str(name), source) for name in names}
     extra = _distractors(distractors)
     positive, ignored = LEVELS[level]
-    queries: dict[str, Query] = {}
+    queries: dict[str, JudgedQuery] = {}
     qrels: dict[str, dict[str, int]] = {}
     ignore: dict[str, frozenset[str]] = {}
     for name, truth in zip(map(str, query_names), truths, strict=True):
         box = truth.get("bbx")
         picture = Picture(_find(files, name, source), _box(box, source, name) if box is not None else None)
-        queries[name] = Query(name, image=picture)
+        queries[name] = JudgedQuery(name, image=picture)
         qrels[name] = {_at(names, i, source): 1 for key in positive for i in truth.get(key, ())}
         junk = {_at(names, i, source) for key in ignored for i in truth.get(key, ())}
         ignore[name] = frozenset(junk | ({name} & gallery.keys()))
@@ -77,13 +77,13 @@ def load_holidays(images: str | Path, distractors: str | Path | None = None) -> 
     groups: dict[int, list[str]] = {}
     for stem in files:
         groups.setdefault(int(stem) // 100, []).append(stem)
-    queries: dict[str, Query] = {}
+    queries: dict[str, JudgedQuery] = {}
     qrels: dict[str, dict[str, int]] = {}
     ignore: dict[str, frozenset[str]] = {}
     for members in groups.values():
         first = next((m for m in members if int(m) % 100 == 0), None)
         if first is not None:
-            queries[first] = Query(first, image=Picture(files[first]))
+            queries[first] = JudgedQuery(first, image=Picture(files[first]))
             qrels[first] = {m: 1 for m in members if m != first}
             ignore[first] = frozenset({first})
     everything = {**files, **_distractors(distractors)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from zipfian.errors import InvalidInput
-from zipfian.evaluate.datasets.base import Dataset, Picture, Query
+from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture
 from zipfian.evaluate.datasets.captions import Captioned, CaptionSet
 
 Direction = Literal["t2i", "i2t"]
@@ -64,7 +64,7 @@ def pictures_by_text(
         "caption",
         documents,
         frozenset(p.id for p in captions.pictures),
-        {q: Query(q, text=text) for q, (_, text) in queries.items()},
+        {q: JudgedQuery(q, text=text) for q, (_, text) in queries.items()},
         {q: {picture.id: 1} for q, (picture, _) in queries.items()},
         notes=(note,),
     )
@@ -80,7 +80,7 @@ def texts_by_picture(captions: CaptionSet, texts: Mapping[str, tuple[Captioned, 
         for key, (_, text) in texts.items():
             yield {"id": key, "text": text}
 
-    queries = {p.id: Query(p.id, image=Picture(p.path)) for p in captions.pictures if p.id in relevant}
+    queries = {p.id: JudgedQuery(p.id, image=Picture(p.path)) for p in captions.pictures if p.id in relevant}
     return Dataset(name, "caption", documents, frozenset(texts), queries, relevant, notes=(note,))
 
 

@@ -15,17 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.asking import Answers, Asking, answer_all, askings
+from zipfian.collection.fields import Field
 from zipfian.collection.following import Synced, follow
 from zipfian.collection.items import Item
-from zipfian.collection.legs import Leg
-from zipfian.collection.model import QueryMode
+from zipfian.collection.model import QueryEncoder
 from zipfian.collection.opening import cache_of, engine_of
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
 from zipfian.collection.results import Document, Results
+from zipfian.collection.searcher import Searcher
 from zipfian.collection.store import Existing, Skipped
 from zipfian.collection.stored import stored_in
 from zipfian.collection.trust import Trust
-from zipfian.collection.view import View
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
 from zipfian.errors import InvalidInput, shown
@@ -62,7 +62,7 @@ class Collection(ABC):
     def create(
         cls,
         path: str | os.PathLike[str],
-        legs: Sequence[str] | Mapping[str, Leg] | None = None,
+        fields: Sequence[str] | Mapping[str, Field] | None = None,
         *,
         memory_bytes: int = MEMORY_BYTES,
         cache_bytes: int = CACHE_BYTES,
@@ -77,14 +77,14 @@ class Collection(ABC):
         path
             A folder that does not exist or is empty; or an address such as `opensearch://host:9200/name`, which gives
             a collection in that cluster with the same verbs.
-        legs
+        fields
             Ways to find a document: `["words"]` (the default), `["words", "latent"]` to understand texts as well,
             `["visual", "dense"]` for pictures, or names with settings such as
-            `{"words": Leg.words(language="german"), "codes": Leg.terms(18_432)}`.
+            `{"words": Field.words(language="german"), "codes": Field.terms(18_432)}`.
         memory_bytes
             Documents are written to disk when about so much is waiting in memory.
         cache_bytes
-            Decoded posting lists kept in memory per leg.
+            Decoded posting lists kept in memory per field.
         encodings
             Where results of encoders are kept so that nothing is encoded twice: a cache, True for the user's own, or
             False for none.
@@ -95,12 +95,12 @@ class Collection(ABC):
         """
         other = engine_of(path, engine)
         if other is not None:
-            made: Collection = other.create(path, legs, encodings=encodings, pictures=pictures, **engine)
+            made: Collection = other.create(path, fields, encodings=encodings, pictures=pictures, **engine)
             return made
         from zipfian.collection.folder import FolderCollection
 
         trust = Trust.of((), pictures)
-        return FolderCollection.make_new(path, legs, memory_bytes, cache_bytes, cache_of(encodings), trust)
+        return FolderCollection.make_new(path, fields, memory_bytes, cache_bytes, cache_of(encodings), trust)
 
     @classmethod
     def open(
@@ -119,8 +119,8 @@ class Collection(ABC):
     ) -> Collection:
         """Open the collection at `path` for reading (`mode` 'r') or for reading and writing ('w').
 
-        `scoring` replaces the formula of legs by name for as long as it is open: nothing is re-indexed. Another phi
-        costs one pass over the leg's postings at the first search. `generation` opens an older commit for reading.
+        `scoring` replaces the formula of fields by name for as long as it is open: nothing is re-indexed. Another phi
+        costs one pass over the field's postings at the first search. `generation` opens an older commit for reading.
         `memory_bytes`, `cache_bytes` and `encodings` are as for `create`.
         An address such as `opensearch://host:9200/name` opens a collection in that cluster; `engine` are its settings.
 
@@ -131,7 +131,7 @@ class Collection(ABC):
         other = engine_of(path, engine)
         if other is not None:
             if scoring is not None or generation is not None:
-                raise InvalidInput("a collection in a cluster has one formula per leg and no older generations")
+                raise InvalidInput("a collection in a cluster has one formula per field and no older generations")
             found: Collection = other.open(path, mode, encodings=encodings, trust=trust, pictures=pictures, **engine)
             return found
         if not isinstance(mode, str) or mode not in ("r", "w"):
@@ -139,7 +139,7 @@ class Collection(ABC):
         if mode == "w" and generation is not None:
             raise InvalidInput("an older generation can only be read: use zipfian.index.restore to go back to it")
         if scoring is not None and not isinstance(scoring, Mapping):
-            raise InvalidInput(f"scoring must name the legs, such as {{'words': BM25(...)}}, not {shown(scoring)}")
+            raise InvalidInput(f"scoring must name the fields, such as {{'words': BM25(...)}}, not {shown(scoring)}")
         from zipfian.collection.folder import FolderCollection
 
         allowed, cache = Trust.of(trust, pictures), cache_of(encodings)
@@ -156,7 +156,7 @@ class Collection(ABC):
         """Take in documents, `items`; returns how many. They become searchable, and durable, with `commit`.
 
         A document is a mapping with `id` (string) and any of `text`, `image` (a path, the bytes of a file or pixels),
-        `terms` ({leg: Terms}), `vector`, `metadata`. Any iterable will do: memory stays bounded. `existing` says what
+        `terms` ({field: Terms}), `vector`, `metadata`. Any iterable will do: memory stays bounded. `existing` says what
         happens to ids already there; with 'skip', a run that was interrupted can simply be repeated. `progress` is
         called with the number taken so far. A document that cannot be taken, such as a damaged picture, is an error
         that names it; with `skipped`, that is called with its id and the error instead, and the rest goes on.
@@ -173,10 +173,10 @@ class Collection(ABC):
     ) -> int:  # fmt: skip
         """Take over the last commit of the collection in the folder `path`; returns how many documents.
 
-        Terms and vectors come as they are stored there, so nothing is encoded again; the legs must be the same. After
+        Terms and vectors come as they are stored there, so nothing is encoded again; the fields must be the same. After
         an interruption, run it again with `existing='skip'`. `progress` is as for `add`.
         """
-        with stored_in(path, self.legs) as items:
+        with stored_in(path, self.fields) as items:
             return self._put_stored(items, existing, progress)
 
     def delete(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> int:
@@ -212,16 +212,16 @@ class Collection(ABC):
     def merge(self, max_segments: int = 1) -> None:
         """Join segments, `max_segments` at most are left, and drop deleted documents. Then `commit`. Scores stay."""
 
-    def add_leg(
-        self, name: str, leg: Leg, terms: Mapping[str, Any] | None = None,
+    def add_field(
+        self, name: str, field: Field, terms: Mapping[str, Any] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
-        """Add `leg` as `name` to all documents, from stored texts and pictures or from `terms` by id. Then `commit`.
+        """Add `field` as `name` to all documents, from stored texts and pictures or from `terms` by id. Then `commit`.
 
         What was encoded before, and is still in the encode cache, is not encoded again. `progress` is called with the
         number of documents done.
         """
-        self._add_leg(name, leg, terms, progress)
+        self._add_field(name, field, terms, progress)
 
     def sync(self, source: Any, **options: Any) -> Synced:
         """Follow a folder or a file of records, `source`: add, replace and remove what has changed, and commit.
@@ -234,31 +234,30 @@ class Collection(ABC):
 
     def search(
         self,
-        asked: Any = None,
-        /,
+        query: Any = None,
         k: int = 10,
         where: Mapping[str, Any] | None = None,
         *,
         offset: int = 0,
         image: ImageSource | None = None,
-        leg: str | None = None,
+        field: str | None = None,
         method: str | Method | None = None,
         preset: str | None = None,
         scoring: Scoring | None = None,
-        query: QueryMode | None = None,
-        K: int | AdaptiveK | None = None,
+        query_encoder: QueryEncoder | None = None,
+        rerank_depth: int | AdaptiveK | None = None,
         ann: str | None = None,
         exact_match_bonus: float = 0.0,
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
 
-        All legs that can answer take part: their scores are fused with weights that adapt to the query, and pictures
-        are then reranked by their pooled vectors. Every hit says what each leg thought of it.
+        All fields that can answer take part: their scores are fused with weights that adapt to the query, and pictures
+        are then reranked by their pooled vectors. Every hit says what each field thought of it.
 
         Parameters
         ----------
-        asked
-            A text; or `Terms`, (ids, weights) or {id: weight} for a leg of terms; or a vector for a dense leg.
+        query
+            A text; or `Terms`, (ids, weights) or {id: weight} for a field of terms; or a vector for a dense field.
         k
             Hits at most. Fewer come back when fewer documents share a term with the query.
         where
@@ -267,35 +266,36 @@ class Collection(ABC):
             Hits to pass over: those of the ranks offset + 1 to offset + k come back, the last of `k=offset + k`.
         image
             A picture to search with: a path, the bytes of a file or pixels.
-        leg
-            Search this leg alone.
+        field
+            Search this field alone.
         method
             `hybrid` (the default), `rrf`, `linear`, `fusion` (0.8 dense cosine + 0.2 TF-IDF), `two-stage`, `tfidf`,
-            `late` (the first K encoded again and compared token by token), `latent-table`, or a fusion such as
+            `late` (the first hits encoded again and compared token by token), `latent-table`, or a fusion such as
             `fuse.Linear({"words": 1.0, "latent": 2.0})`.
         preset
             `latency-first` (no vectors; latent terms of a text from the table, where the vocabulary has one),
             `balanced` or `accuracy-first`.
         scoring
-            Another formula for this search of one leg; scores then come from stored weights, without cached impacts.
-        query
+            Another formula for this search of one field; scores then come from stored weights, without cached impacts.
+        query_encoder
             How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network in the
-            whole search. Legs that a text reaches only through an encoder (vectors, SPLADE) then stay out of a fusion,
-            `settings["left_out"]` names them, and a leg or method that cannot do without is an error.
-        K
+            whole search. Fields that a text reaches only through an encoder (vectors, SPLADE) then stay out of a
+            fusion, `settings["left_out"]` names them, and a field or method that cannot do without is an error.
+        rerank_depth
             Candidates to rerank, where the method reranks; or `rerank.AdaptiveK(...)`, which chooses by the query.
         ann
-            A FAISS index (extra `faiss`) that proposes candidates of dense legs: `hnsw`, `ivf-flat`, `ivf-pq`, `opq16`,
-            `opq64`, `flat`; they are scored exactly. By default the vectors are scanned, which misses nothing.
+            A FAISS index (extra `faiss`) that proposes candidates of dense fields: `hnsw`, `ivf-flat`, `ivf-pq`,
+            `opq16`, `opq64`, `flat`; they are scored exactly. By default the vectors are scanned, which misses nothing.
         exact_match_bonus
             Added to the score of a document whose text is the query itself, and marked in the hit.
         """
         answers = self._answers()
         options = {
-            "offset": offset, "where": where, "leg": leg, "method": method, "preset": preset, "scoring": scoring,
-            "query": query, "K": K, "ann": ann, "exact_match_bonus": exact_match_bonus,
+            "offset": offset, "where": where, "field": field, "method": method, "preset": preset, "scoring": scoring,
+            "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann,
+            "exact_match_bonus": exact_match_bonus,
         }  # fmt: skip
-        asking = Asking.of(asked, image, k, options)
+        asking = Asking.of(query, image, k, options)
         return answers.run(asking, answers.plan(asking))
 
     def search_many(
@@ -317,7 +317,7 @@ class Collection(ABC):
         images
             Pictures to search with, alone or one beside each query.
         options
-            The other arguments of `search`, the same for all: `where`, `offset`, `leg`, `method` and so on.
+            The other arguments of `search`, the same for all: `where`, `offset`, `field`, `method` and so on.
 
         Returns
         -------
@@ -337,35 +337,35 @@ class Collection(ABC):
         return answer_all(answers, askings(queries, images, k, options), threads)
 
     def score(
-        self, leg: str, asked: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
-        scoring: Scoring | None = None, *, image: ImageSource | None = None, query: QueryMode | None = None,
+        self, field: str, query: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
+        scoring: Scoring | None = None, *, image: ImageSource | None = None, query_encoder: QueryEncoder | None = None,
     ) -> npt.NDArray[np.float64]:  # fmt: skip
-        """Exact scores of documents `ids` in one leg: 0.0 without a shared term, NaN where `where` excludes one.
+        """Exact scores of documents `ids` in one field: 0.0 without a shared term, NaN where `where` excludes one.
 
         The other arguments are as for `search`.
         """
         if isinstance(ids, str):
             raise InvalidInput("score takes a sequence of ids; put a single id into a list")
-        return self._score(leg, Question.of(asked, image, query), ids, where, scoring)
+        return self._score(field, Query.of(query, image, query_encoder), ids, where, scoring)
 
     def explain(
-        self, asked: Any, id: str, *, image: ImageSource | None = None, leg: str | None = None,
+        self, query: Any, id: str, *, image: ImageSource | None = None, field: str | None = None,
         method: str | Method | None = None, preset: str | None = None, scoring: Scoring | None = None,
-        query: QueryMode | None = None,
+        query_encoder: QueryEncoder | None = None,
     ) -> Explanation:  # fmt: skip
         """Why the document `id` scores what it scores, found or not: a tree whose parts sum to the score.
 
         The other arguments are as for `search`.
         """
-        how = {"leg": leg, "method": method, "preset_name": preset, "scoring": scoring}
-        return self._explain(Question.of(asked, image, query), id, how)
+        how = {"field": field, "method": method, "preset_name": preset, "scoring": scoring}
+        return self._explain(Query.of(query, image, query_encoder), id, how)
 
-    def why(self, asked: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
+    def why(self, query: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
         """Which terms put `id_a` above `id_b` (or below): the difference of their scores, part by part.
 
-        `asked` and `options` are as for `explain`.
+        `query` and `options` are as for `explain`.
         """
-        a, b = (self.explain(asked, i, **options) for i in (id_a, id_b))
+        a, b = (self.explain(query, i, **options) for i in (id_a, id_b))
         return compare(a, b, id_a, id_b)
 
     @abstractmethod
@@ -422,17 +422,17 @@ class Collection(ABC):
 
     @property
     @abstractmethod
-    def fields(self) -> Mapping[str, str]:
-        """Metadata fields and their types."""
+    def columns(self) -> Mapping[str, str]:
+        """Metadata columns and their types."""
 
     @property
     @abstractmethod
-    def legs(self) -> Mapping[str, Leg]:
-        """The legs and their settings."""
+    def fields(self) -> Mapping[str, Field]:
+        """The fields and their settings."""
 
     @abstractmethod
-    def view(self) -> View:
-        """The snapshot of a folder that searches see now: its legs' searchers, document numbers and stored vectors.
+    def searcher(self) -> Searcher:
+        """The snapshot of a folder that searches see now: its fields' searchers, document numbers and stored vectors.
 
         For measuring and inspecting. It stays as it is whatever is committed later; document numbers are its own.
         """
@@ -446,7 +446,7 @@ class Collection(ABC):
 
     @abstractmethod
     def stats(self) -> dict[str, Any]:
-        """Documents, segments, and for each leg terms, postings, mean length and bytes on disk."""
+        """Documents, segments, and for each field terms, postings, mean length and bytes on disk."""
 
     @abstractmethod
     def check(self) -> CheckReport:
@@ -481,8 +481,8 @@ class Collection(ABC):
     def _delete_where(self, where: Mapping[str, Any]) -> int: ...
 
     @abstractmethod
-    def _add_leg(
-        self, name: str, leg: Leg, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
+    def _add_field(
+        self, name: str, field: Field, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
     ) -> None: ...
 
     @abstractmethod
@@ -490,11 +490,16 @@ class Collection(ABC):
 
     @abstractmethod
     def _score(
-        self, leg: str, question: Question, ids: Sequence[str], where: Mapping[str, Any] | None, scoring: Scoring | None
+        self,
+        field: str,
+        question: Query,
+        ids: Sequence[str],
+        where: Mapping[str, Any] | None,
+        scoring: Scoring | None,
     ) -> npt.NDArray[np.float64]: ...
 
     @abstractmethod
-    def _explain(self, question: Question, doc_id: str, how: Mapping[str, Any]) -> Explanation: ...
+    def _explain(self, question: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation: ...
 
     @abstractmethod
     def _place(self) -> str: ...

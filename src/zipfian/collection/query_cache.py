@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from zipfian.collection.plan import Plan
-from zipfian.collection.question import Question
+from zipfian.collection.plan import SearchPlan
+from zipfian.collection.query import Query
 
 Kept = TypeVar("Kept")
 
@@ -17,7 +17,7 @@ SIZE = 64
 """Rankings kept. A query picture's patches take 0.7 MB, a text's word pieces some kilobytes."""
 
 
-class Shortlists(Generic[Kept]):
+class QueryCache(Generic[Kept]):
     """The most recently used results of one snapshot; safe to use from several threads."""
 
     def __init__(self, size: int = SIZE) -> None:
@@ -41,13 +41,13 @@ class Shortlists(Generic[Kept]):
         return made, False
 
 
-def key_of(question: Question, plan: Plan, k: int, where: Mapping[str, Any] | None, bonus: float) -> str | None:
+def key_of(question: Query, plan: SearchPlan, k: int, where: Mapping[str, Any] | None, bonus: float) -> str | None:
     """A key that differs wherever the result could; None where telling costs more than searching."""
     asked = question.key()
     if asked is None:
         return None
     scoring = {name: formula.to_json() for name, formula in plan.scoring.items()}
     try:
-        return json.dumps([asked, plan.to_json(), plan.query, scoring, k, where, bonus], sort_keys=True)
+        return json.dumps([asked, plan.to_json(), plan.query_encoder, scoring, k, where, bonus], sort_keys=True)
     except (TypeError, ValueError):
         return None  # dates and the like in a filter: searched anew

@@ -1,7 +1,7 @@
-"""Metadata fields in an index: typed, flat, and named so that their types can be read back from the mapping.
+"""Metadata columns in an index: typed, flat, and named so that their types can be read back from the mapping.
 
-The mapping of an index only ever grows, and two writers may extend it at once; so the type of a field is part of its
-name in the index, and nothing else has to be kept in step. Integers and fractions have a field each, because a field
+The mapping of an index only ever grows, and two writers may extend it at once; so the type of a column is part of its
+name in the index, and nothing else has to be kept in step. Integers and fractions have a column each, because a column
 cannot change from one to the other, and both are asked in a filter. Dates are microseconds since 1970, exactly as in
 the embedded engine.
 """
@@ -14,11 +14,11 @@ from datetime import date
 from typing import Any
 
 from zipfian.errors import IndexCorrupt, LimitExceeded
-from zipfian.index.metadata import LISTS, FieldType, element_type, infer_field_type, merge_field_types, microseconds
+from zipfian.index.metadata import LISTS, ColumnType, element_type, infer_column_type, merge_column_types, microseconds
 from zipfian.limits import MAX_KEYWORD_BYTES
 
 HAS = "zf_has"
-"""Names of the fields that a document has: an empty list is there, too, which the index could not tell otherwise."""
+"""Names of the columns that a document has: an empty list is there, too, which the index could not tell otherwise."""
 
 _CODES: dict[str, str] = {"string": "s", "integer": "i", "number": "n", "boolean": "b", "date": "d"}
 _TYPES: dict[str, dict[str, Any]] = {
@@ -46,23 +46,23 @@ def unescape(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def index_name(name: str, field_type: FieldType) -> str:
+def index_name(name: str, column_type: ColumnType) -> str:
     """The field of the index that holds values of this type."""
-    code = _CODES.get(element_type(field_type) or "", "")
-    return f"m_{'l' if field_type.startswith('list') else ''}{code}_{escape(name)}"
+    code = _CODES.get(element_type(column_type) or "", "")
+    return f"m_{'l' if column_type.startswith('list') else ''}{code}_{escape(name)}"
 
 
-def properties(fields: Mapping[str, FieldType]) -> dict[str, dict[str, Any]]:
-    """Mapping entries of the fields."""
+def properties(columns: Mapping[str, ColumnType]) -> dict[str, dict[str, Any]]:
+    """Mapping entries of the columns."""
     out: dict[str, dict[str, Any]] = {}
-    for name, field_type in fields.items():
-        out[index_name(name, field_type)] = _TYPES[element_type(field_type) or "string"]
+    for name, column_type in columns.items():
+        out[index_name(name, column_type)] = _TYPES[element_type(column_type) or "string"]
     return out
 
 
-def from_mapping(names: Iterable[str], source: str) -> dict[str, FieldType]:
-    """The metadata fields and types that the fields of an index stand for."""
-    out: dict[str, FieldType] = {}
+def from_mapping(names: Iterable[str], source: str) -> dict[str, ColumnType]:
+    """The metadata columns and types that the columns of an index stand for."""
+    out: dict[str, ColumnType] = {}
     types = {code: kind for kind, code in _CODES.items()}
     for entry in sorted(names):
         found = _FIELD.match(entry)
@@ -70,24 +70,24 @@ def from_mapping(names: Iterable[str], source: str) -> dict[str, FieldType]:
             continue
         name = unescape(found[3])
         kind = types.get(found[2], "")
-        field_type: Any = (LISTS[kind] if kind else "list") if found[1] else kind
+        column_type: Any = (LISTS[kind] if kind else "list") if found[1] else kind
         try:
-            out[name] = merge_field_types(name, out[name], field_type) if name in out else field_type
+            out[name] = merge_column_types(name, out[name], column_type) if name in out else column_type
         except ValueError as e:
-            raise IndexCorrupt(source, f"two writers gave a field different types: {e}") from None
+            raise IndexCorrupt(source, f"two writers gave a column different types: {e}") from None
     return out
 
 
-def document_fields(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, FieldType]]:
+def document_columns(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, ColumnType]]:
     """What is indexed of a document's metadata, and the types it needs in the mapping."""
     present = [name for name, value in metadata.items() if value is not None]
     values: dict[str, Any] = {HAS: present}
-    types: dict[str, FieldType] = {}
+    types: dict[str, ColumnType] = {}
     for name in present:
         value = metadata[name]
-        kind = infer_field_type(value)
-        parts: dict[FieldType, Any] = {kind: value}
-        if kind == "list[number]":  # whole and broken numbers, each to their own field
+        kind = infer_column_type(value)
+        parts: dict[ColumnType, Any] = {kind: value}
+        if kind == "list[number]":  # whole and broken numbers, each to their own column
             whole = [v for v in value if isinstance(v, int)]
             parts = {"list[number]": [v for v in value if not isinstance(v, int)]}
             if whole:
@@ -98,14 +98,14 @@ def document_fields(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
     return values, types
 
 
-def _indexed(name: str, field_type: FieldType, value: Any) -> Any:
+def _indexed(name: str, column_type: ColumnType, value: Any) -> Any:
     if isinstance(value, list):
-        return [_indexed(name, field_type, v) for v in value]
+        return [_indexed(name, column_type, v) for v in value]
     if isinstance(value, date):
         return microseconds(value)
     if isinstance(value, str) and len(value.encode()) > MAX_KEYWORD_BYTES:
         raise LimitExceeded(
-            f"metadata field {name!r}: a text of {len(value.encode()):,} bytes; OpenSearch indexes at most "
+            f"metadata column {name!r}: a text of {len(value.encode()):,} bytes; OpenSearch indexes at most "
             f"{MAX_KEYWORD_BYTES:,}: put it into the document's text, or leave it out"
         )
     return value

@@ -1,4 +1,4 @@
-"""Legs: what is written is what is read, by every way of reading; damage that a checksum cannot see is an error."""
+"""Fields: what is written is what is read, by every way of reading; damage that a checksum cannot see is an error."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.index.doubles import MemoryDirectory
-from tests.index.legs import SPECS, as_rows, few, legs, random_leg
+from tests.index.fields import SPECS, as_rows, few, fields, random_field
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index import forward as forward_module
 from zipfian.index import postings as postings_module
 from zipfian.index.container import SectionFile, SectionWriter
-from zipfian.index.leg import LegReader, LegWriteSpec
-from zipfian.index.leg_writer import write_leg
+from zipfian.index.field import FieldReader, FieldWriteSpec
+from zipfian.index.field_writer import write_field
 from zipfian.index.lengths import document_lengths, exact_sum, length_unit
 from zipfian.index.phi import parse_phi
-from zipfian.types import LegBatch
+from zipfian.types import FieldBatch
 
 
-def written(batch: LegBatch, spec: LegWriteSpec) -> LegReader:
+def written(batch: FieldBatch, spec: FieldWriteSpec) -> FieldReader:
     directory = MemoryDirectory()
-    return LegReader.open(directory, write_leg(directory, "a.leg", batch, spec))
+    return FieldReader.open(directory, write_field(directory, "a.field", batch, spec))
 
 
 def batch_of(
@@ -34,8 +34,8 @@ def batch_of(
     indices: tuple[int, ...] = (0, 1),
     tf: tuple[float, ...] = (1, 2),
     tf_type: type[np.generic] = np.uint32,
-) -> LegBatch:
-    return LegBatch(
+) -> FieldBatch:
+    return FieldBatch(
         np.array(indptr, np.int64),
         list(terms) if terms and isinstance(terms[0], str) else np.array(terms, np.int64),
         np.array(indices, np.int32),
@@ -43,9 +43,9 @@ def batch_of(
     )
 
 
-@given(legs())
-def test_every_way_of_reading_gives_what_was_written(leg: tuple[LegBatch, LegWriteSpec]) -> None:
-    batch, spec = leg
+@given(fields())
+def test_every_way_of_reading_gives_what_was_written(field: tuple[FieldBatch, FieldWriteSpec]) -> None:
+    batch, spec = field
     reader = written(batch, spec)
     rows = as_rows(batch)
     assert as_rows(reader.to_batch()) == rows
@@ -74,9 +74,9 @@ def test_every_way_of_reading_gives_what_was_written(leg: tuple[LegBatch, LegWri
 
 
 @few(40)
-@given(legs())
-def test_compiled_and_numpy_decoders_agree_bit_for_bit(leg: tuple[LegBatch, LegWriteSpec]) -> None:
-    reader = written(*leg)
+@given(fields())
+def test_compiled_and_numpy_decoders_agree_bit_for_bit(field: tuple[FieldBatch, FieldWriteSpec]) -> None:
+    reader = written(*field)
     for plain, compiled in zip(reader.all_postings(), reader.all_postings(compiled=True), strict=True):
         assert plain.dtype == compiled.dtype and plain.tobytes() == compiled.tobytes()
     for term in range(0, reader.n_terms, 2):
@@ -89,7 +89,7 @@ def test_compiled_and_numpy_decoders_agree_bit_for_bit(leg: tuple[LegBatch, LegW
 def test_long_lists_of_many_blocks(kind: str, words: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postings_module, "_CHUNK", 1000)  # so that lists cross the chunks of the encoder
     monkeypatch.setattr(forward_module, "_CHUNK", 1000)
-    batch = random_leg(7, 5000, 60, 8, kind, words)
+    batch = random_field(7, 5000, 60, 8, kind, words)
     reader = written(batch, SPECS[kind])
     assert int(reader.df.max()) > 1000
     assert as_rows(reader.to_batch()) == as_rows(batch)
@@ -115,7 +115,7 @@ def test_extreme_values_survive() -> None:
     assert reader.postings(1, compiled=True)[1].tobytes() == floats.tf[1:].tobytes()
 
 
-def test_a_leg_may_be_empty() -> None:
+def test_a_field_may_be_empty() -> None:
     for batch in (batch_of((0,), (), (), ()), batch_of((0, 0, 0), (), (), ()), batch_of((0, 0), ("a", "b"), (), ())):
         reader = written(batch, SPECS["count"])
         assert reader.n_terms == 0 and reader.total_length == 0 and len(reader.lengths) == len(batch.indptr) - 1
@@ -160,7 +160,7 @@ def test_lookup_of_words_that_are_not_there() -> None:
 def test_a_batch_that_breaks_the_rules_is_refused_and_leaves_no_file(change: Any, message: str) -> None:
     directory = MemoryDirectory()
     with pytest.raises(InvalidInput, match=message):
-        write_leg(directory, "a.leg", batch_of(**change), SPECS["fixed"])
+        write_field(directory, "a.field", batch_of(**change), SPECS["fixed"])
     assert directory.list() == []
 
 
@@ -176,16 +176,16 @@ def test_limits() -> None:
     with pytest.raises(LimitExceeded, match="weight"):
         written(batch_of(tf=(1.0, 2e6), tf_type=np.float32), SPECS["float32"])
     with pytest.raises(LimitExceeded, match="phi"):
-        written(batch_of(tf=(1, 2**32 - 1)), LegWriteSpec("count", 1.0, "power:0.9"))
+        written(batch_of(tf=(1, 2**32 - 1)), FieldWriteSpec("count", 1.0, "power:0.9"))
     for bad in ({"tf": "double"}, {"scale": 0.0}, {"scale": float("nan")}, {"phi": "cube"}, {"phi": "power:9"}):
         with pytest.raises(InvalidInput):
-            LegWriteSpec(**bad)
+            FieldWriteSpec(**bad)
 
 
 @pytest.mark.parametrize("phi", ["identity", "sqrt", "power:0.7"])
 @pytest.mark.parametrize("kind", ["count", "fixed", "float32"])
 def test_lengths_are_integers_close_to_the_real_sum(kind: str, phi: str) -> None:
-    batch = random_leg(3, 50, 30, 6, kind)
+    batch = random_field(3, 50, 30, 6, kind)
     scale = 100.0 if kind == "fixed" else 1.0
     lengths = document_lengths(batch.indptr, batch.tf, kind, scale, phi)
     unit = length_unit(kind, scale, phi)
@@ -200,18 +200,18 @@ def test_exact_sum_does_not_overflow() -> None:
     assert exact_sum(np.full(3, 2**63 - 1, np.int64)) == 3 * (2**63 - 1)
 
 
-def rewritten(reader: LegReader, changes: dict[str, Any], meta: dict[str, Any] | None = None) -> LegReader:
-    """The same leg file with some sections replaced: sound checksums, wrong contents."""
+def rewritten(reader: FieldReader, changes: dict[str, Any], meta: dict[str, Any] | None = None) -> FieldReader:
+    """The same field file with some sections replaced: sound checksums, wrong contents."""
     directory = MemoryDirectory()
-    with SectionWriter(directory, "b.leg", "leg", {**reader.meta, **(meta or {})}) as file:
+    with SectionWriter(directory, "b.field", "field", {**reader.meta, **(meta or {})}) as file:
         for name in reader.file.names:
             section = reader.file.array(name).copy()
             file.add(name, changes[name](section) if name in changes else section)
         file.close()
-    return LegReader(SectionFile.open(directory, "b.leg", "leg"))
+    return FieldReader(SectionFile.open(directory, "b.field", "field"))
 
 
-def use(reader: LegReader) -> LegReader:
+def use(reader: FieldReader) -> FieldReader:
     reader.to_batch()
     for doc in range(0, reader.n_docs, 50):
         reader.forward(doc)
@@ -265,14 +265,14 @@ def poke(at: Any, value: Any) -> Callable[[Any], Any]:
     ],
 )
 def test_forged_contents_with_sound_checksums_are_errors(changes: dict[str, Any], meta: dict[str, Any] | None) -> None:
-    good = written(random_leg(5, 300, 40, 6), SPECS["fixed"])
+    good = written(random_field(5, 300, 40, 6), SPECS["fixed"])
     use(rewritten(good, {}))
     with pytest.raises(IndexCorrupt):
         use(rewritten(good, changes, meta))
 
 
 def test_forged_weights_are_errors() -> None:
-    good = written(random_leg(5, 300, 40, 6, "float32"), SPECS["float32"])
+    good = written(random_field(5, 300, 40, 6, "float32"), SPECS["float32"])
     with pytest.raises(IndexCorrupt):
         use(rewritten(good, {"postings": lambda s: s * np.uint64(0)}))
 
@@ -280,7 +280,7 @@ def test_forged_weights_are_errors() -> None:
 @few(60)
 @given(st.sampled_from(["postings", "forward", "block_first", "terms", "term_offsets"]), st.data())
 def test_random_forgeries_never_crash(section: Any, data: st.DataObject) -> None:
-    good = written(random_leg(5, 120, 20, 4, "count", words=True), SPECS["count"])
+    good = written(random_field(5, 120, 20, 4, "count", words=True), SPECS["count"])
     size = good.file.length(section)
     at = data.draw(st.integers(0, size - 1))
     limit = np.iinfo(good.file.array(section).dtype).max
@@ -298,7 +298,7 @@ def test_random_forgeries_never_crash(section: Any, data: st.DataObject) -> None
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_document_right_behind_the_last_is_an_error(compiled: bool) -> None:
     """The first number that no array has room for, as a term's only document and at the end of a longer list."""
-    batch = LegBatch(
+    batch = FieldBatch(
         np.array([0, 1, 2, 4]), np.array([3, 8]), np.array([0, 0, 0, 1], np.int32), np.full(4, 1, np.uint32)
     )
     good = written(batch, SPECS["count"])
@@ -310,7 +310,7 @@ def test_a_document_right_behind_the_last_is_an_error(compiled: bool) -> None:
 
 
 def test_documents_out_of_range() -> None:
-    reader = written(random_leg(5, 30, 20, 4), SPECS["fixed"])
+    reader = written(random_field(5, 30, 20, 4), SPECS["fixed"])
     for bad in (-1, 30, 10**9):
         with pytest.raises(InvalidInput):
             reader.forward(bad)

@@ -1,4 +1,4 @@
-"""Part of `zipfian inspect`: terms of one leg of a collection, with their strongest places."""
+"""Part of `zipfian inspect`: terms of one field of a collection, with their strongest places."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection
-    from zipfian.collection.legs import Leg
-    from zipfian.retrieve.statistics import LegStatistics
+    from zipfian.collection.fields import Field
+    from zipfian.retrieve.statistics import FieldStatistics
 
 EXAMPLES = 5
 PATCHES = 4
@@ -29,32 +29,32 @@ def run(args: argparse.Namespace) -> int:
     """Do it."""
     path = folder_of(place(args.path), "terms are listed from a folder; inspect the one it came from")
     with opened(path, **trusted(args)) as collection:
-        name = _leg_name(collection, args.leg)
+        name = _field_name(collection, args.field)
         if args.term is not None:
             return _term(args, collection, name)
         return _list(args, collection, name)
 
 
-def _leg_name(collection: Collection, wanted: str | None) -> str:
-    legs = {name: leg for name, leg in collection.legs.items() if leg.has_postings}
-    if wanted is None and len(legs) == 1:
-        return next(iter(legs))
-    if wanted is None or wanted not in legs:
-        given = "no leg was named" if wanted is None else f"there is no leg {wanted!r} with terms"
-        raise InvalidInput(f"{given}: use --leg {' or --leg '.join(legs) or '(none here)'}")
+def _field_name(collection: Collection, wanted: str | None) -> str:
+    fields = {name: field for name, field in collection.fields.items() if field.has_postings}
+    if wanted is None and len(fields) == 1:
+        return next(iter(fields))
+    if wanted is None or wanted not in fields:
+        given = "no field was named" if wanted is None else f"there is no field {wanted!r} with terms"
+        raise InvalidInput(f"{given}: use --field {' or --field '.join(fields) or '(none here)'}")
     return wanted
 
 
-def _statistics(collection: Collection, name: str) -> LegStatistics:
-    return collection.view().searcher(name).statistics()
+def _statistics(collection: Collection, name: str) -> FieldStatistics:
+    return collection.searcher().field_searcher(name).statistics()
 
 
 # ---------------------------------------------------------------------- one term
 
 
 def _term(args: argparse.Namespace, collection: Collection, name: str) -> int:
-    leg = collection.legs[name]
-    page = _page(args, collection, name, leg)
+    field = collection.fields[name]
+    page = _page(args, collection, name, field)
     if args.html is not None:
         from zipfian.cli._inspect_html import write_page
 
@@ -66,35 +66,35 @@ def _term(args: argparse.Namespace, collection: Collection, name: str) -> int:
     return 0
 
 
-def _page(args: argparse.Namespace, collection: Collection, name: str, leg: Leg) -> Page:
+def _page(args: argparse.Namespace, collection: Collection, name: str, field: Field) -> Page:
     statistics = _statistics(collection, name)
-    term = _chosen(args.term, leg)
+    term = _chosen(args.term, field)
     df = statistics.df(term)
     from zipfian.evaluate.zipf import smoothed_idf
 
     rest: dict[str, Any] = {
-        "of": f"leg {name} of {args.path}",
+        "of": f"field {name} of {args.path}",
         "df": df,
         "documents": statistics.n_live,
         "idf": float(smoothed_idf([df], statistics.n_live)[0]) if statistics.n_live else None,
-        "examples": _examples(args, collection, leg, statistics, term),
+        "examples": _examples(args, collection, field, statistics, term),
     }
-    if leg.model is not None and isinstance(term, int):
-        return about(leg.model.load_vocabulary(), term, **rest)
+    if field.model is not None and isinstance(term, int):
+        return about(field.model.load_vocabulary(), term, **rest)
     return Page(term=term, label=str(term), **rest)
 
 
-def _chosen(given: str, leg: Leg) -> str | int:
-    if leg.kind != "words":
-        return term_number(given, leg.n_terms)
-    terms = leg.vocabulary.terms(given)
+def _chosen(given: str, field: Field) -> str | int:
+    if field.kind != "words":
+        return term_number(given, field.n_terms)
+    terms = field.vocabulary.terms(given)
     if len(set(terms)) != 1:
-        raise InvalidInput(f"--term of a leg of words is one word, not {given!r}")
+        raise InvalidInput(f"--term of a field of words is one word, not {given!r}")
     return terms[0]
 
 
 def _examples(
-    args: argparse.Namespace, collection: Collection, leg: Leg, statistics: LegStatistics, term: str | int
+    args: argparse.Namespace, collection: Collection, field: Field, statistics: FieldStatistics, term: str | int
 ) -> Sequence[Example]:
     """The documents in which the term weighs most, and where it is in them."""
     import numpy as np
@@ -104,14 +104,14 @@ def _examples(
     count = EXAMPLES if args.limit is None else args.limit
     docs, weights = statistics.postings(term)
     best = np.lexsort((docs, -weights))[:count]
-    view = collection.view()
+    searcher = collection.searcher()
     out = []
     for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
-        document = view.document(number)
-        found, problem = places(leg, document, [term], {term: weight}, view.settings.trust)
+        document = searcher.document(number)
+        found, problem = places(field, document, [term], {term: weight}, searcher.settings.trust)
         where = found.get(term, [])
         patches, files = _patches(args, collection, where, term, document.id)
-        shown = document.text if leg.source == "text" else None
+        shown = document.text if field.source == "text" else None
         out.append(Example(document.id, weight, shown, where, problem, patches, files))
     return out
 
@@ -148,18 +148,18 @@ def _patches(
 def _list(args: argparse.Namespace, collection: Collection, name: str) -> int:
     from zipfian.evaluate.zipf import smoothed_idf
 
-    leg = collection.legs[name]
+    field = collection.fields[name]
     statistics = _statistics(collection, name)
     terms, df = statistics.vocabulary
-    vocabulary = None if leg.model is None else leg.model.load_vocabulary()
+    vocabulary = None if field.model is None else field.model.load_vocabulary()
     labels = None if vocabulary is None else vocabulary.label_table
     order = sorted(range(len(terms)), key=lambda i: (-int(df[i]), i))
     if args.find is not None:
-        if leg.kind == "words":
-            beginnings = tuple(leg.vocabulary.terms(args.find))
+        if field.kind == "words":
+            beginnings = tuple(field.vocabulary.terms(args.find))
             order = [i for i in order if beginnings and str(terms[i]).startswith(beginnings)]
         elif labels is None:
-            raise InvalidInput(f"the vocabulary of leg {name} has no labels to search: list it with --terms")
+            raise InvalidInput(f"the vocabulary of field {name} has no labels to search: list it with --terms")
         else:
             place = {term: i for i, term in enumerate(terms)}
             order = [place[term] for term in labels.find(args.find) if term in place]
@@ -172,7 +172,7 @@ def _list(args: argparse.Namespace, collection: Collection, name: str) -> int:
         idf = float(smoothed_idf([int(df[i])], statistics.n_live)[0])
         rows.append({"term": term, "kind": kind, "df": int(df[i]), "idf": idf, "label": label})
     if args.json:
-        print_json({"of": f"leg {name} of {args.path}", "found": len(order), "terms": rows})
+        print_json({"of": f"field {name} of {args.path}", "found": len(order), "terms": rows})
         return 0
     print("\n".join(list_lines(rows)))
     if len(order) > limit:

@@ -1,4 +1,4 @@
-"""Names and types of metadata fields in an index."""
+"""Names and types of metadata columns in an index."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zipfian.engines.opensearch.fields import (
+from zipfian.engines.opensearch.columns import (
     HAS,
-    document_fields,
+    document_columns,
     escape,
     from_mapping,
     index_name,
@@ -28,19 +28,19 @@ def test_names_come_back(name: str) -> None:
 
 
 def test_types_come_back_from_the_mapping() -> None:
-    fields = {
+    columns = {
         "a.b": "string", "n": "number", "i": "integer", "ok": "boolean", "d": "date", "tags": "list[string]",
         "sizes": "list[number]", "empty": "list",
     }  # fmt: skip
-    names = [*properties(fields), "doc", HAS, "leg_words"]  # type: ignore[arg-type]
-    assert from_mapping(names, "x") == fields
+    names = [*properties(columns), "doc", HAS, "field_words"]  # type: ignore[arg-type]
+    assert from_mapping(names, "x") == columns
     assert from_mapping(["m_i_x", "m_n_x", "m_l_y", "m_lb_y"], "x") == {"x": "number", "y": "list[boolean]"}
     with pytest.raises(IndexCorrupt, match="different types"):
         from_mapping(["m_s_x", "m_i_x"], "x")
 
 
 def test_documents() -> None:
-    values, types = document_fields({"d": date(1970, 1, 2), "sizes": [1, 2.5], "none": None, "e": []})
+    values, types = document_columns({"d": date(1970, 1, 2), "sizes": [1, 2.5], "none": None, "e": []})
     assert values == {
         HAS: ["d", "sizes", "e"], "m_d_d": 86_400_000_000, "m_ln_sizes": [2.5], "m_li_sizes": [1], "m_l_e": [],
     }  # fmt: skip
@@ -49,4 +49,4 @@ def test_documents() -> None:
     }  # fmt: skip
     assert index_name("x y", "list[date]") == "m_ld_x_20_y"
     with pytest.raises(LimitExceeded, match="32,766"):
-        document_fields({"long": "ä" * 20_000})
+        document_columns({"long": "ä" * 20_000})

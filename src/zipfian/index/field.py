@@ -1,4 +1,4 @@
-"""One posting set of a segment, for reading: terms, postings, lengths and the forward index of one leg file."""
+"""One posting set of a segment, for reading: terms, postings, lengths and the forward index of one field file."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from zipfian.index.phi import parse_phi
 from zipfian.index.postings import Docs, Postings, Tf
 from zipfian.index.terms import IdTerms, WordTerms, read_terms
 from zipfian.limits import MAX_DOCUMENTS, MAX_SCALE, MAX_TERMS
-from zipfian.types import LegBatch, TfKind
+from zipfian.types import FieldBatch, TfKind
 
-KIND = "leg"
+KIND = "field"
 MERGE_POSTINGS = 1 << 20
 """Postings that a scan holds decoded at once (a single longer list is not cut)."""
 
 
 @dataclass(frozen=True, slots=True)
-class LegWriteSpec:
-    """How a leg stores weights: the kind of tf, steps per unit weight (`fixed`), and phi of the stored lengths."""
+class FieldWriteSpec:
+    """How a field stores weights: the kind of tf, steps per unit weight (`fixed`), and phi of the stored lengths."""
 
     tf: TfKind = "count"
     scale: float = 1.0
@@ -41,10 +41,10 @@ class LegWriteSpec:
             raise InvalidInput(f"unknown kind of term frequency {self.tf!r}; use one of {get_args(TfKind)}")
         if not 1 / MAX_SCALE <= self.scale <= MAX_SCALE:
             raise InvalidInput(
-                f"the scale of a leg must be from {1 / MAX_SCALE:g} to {MAX_SCALE:g}, not {self.scale!r}"
+                f"the scale of a field must be from {1 / MAX_SCALE:g} to {MAX_SCALE:g}, not {self.scale!r}"
             )
         if not isinstance(self.phi, str):
-            raise InvalidInput(f"phi of a leg must be a name such as 'sqrt', not {self.phi!r}")
+            raise InvalidInput(f"phi of a field must be a name such as 'sqrt', not {self.phi!r}")
         parse_phi(self.phi)
 
     @property
@@ -53,8 +53,8 @@ class LegWriteSpec:
         return length_unit(self.tf, self.scale, self.phi)
 
 
-class LegReader:
-    """A leg file open for reading. Opening reads a few numbers; everything else is read when first used."""
+class FieldReader:
+    """A field file open for reading. Opening reads a few numbers; everything else is read when first used."""
 
     def __init__(self, file: SectionFile) -> None:
         self.file = file
@@ -68,7 +68,7 @@ class LegReader:
         self.n_postings = meta_int(file, "n_postings", 0, most)
         self.total_length = meta_int(file, "total_length", 0, 2**63 * MAX_DOCUMENTS)
         try:
-            self.spec = LegWriteSpec(file.meta["tf"], float(file.meta["scale"]), file.meta["phi"])
+            self.spec = FieldWriteSpec(file.meta["tf"], float(file.meta["scale"]), file.meta["phi"])
         except (InvalidInput, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as e:
             raise IndexCorrupt(file.name, f"does not say how its weights are stored ({e})"[:300]) from e
 
@@ -92,8 +92,8 @@ class LegReader:
         )
 
     @classmethod
-    def open(cls, directory: Directory, ref: FileRef | str) -> LegReader:
-        """Open a leg file."""
+    def open(cls, directory: Directory, ref: FileRef | str) -> FieldReader:
+        """Open a field file."""
         return cls(SectionFile.open(directory, ref, KIND))
 
     @cached_property
@@ -181,8 +181,8 @@ class LegReader:
             out[here] = np.where(found[at] == docs[here], tf[at], 0)
         return out
 
-    def to_batch(self) -> LegBatch:
-        """The whole leg by document, as it was written."""
+    def to_batch(self) -> FieldBatch:
+        """The whole field by document, as it was written."""
         indptr, docs, tf = self.all_postings()
         order = stable_order(docs, self.n_docs)
         term_of = np.repeat(np.arange(self.n_terms, dtype=np.int32), np.diff(indptr))
@@ -191,4 +191,4 @@ class LegReader:
             if isinstance(self.terms, IdTerms)
             else [self.terms.term(i) for i in range(self.n_terms)]
         )
-        return LegBatch(offsets(np.bincount(docs, minlength=self.n_docs)), terms, term_of[order], tf[order])
+        return FieldBatch(offsets(np.bincount(docs, minlength=self.n_docs)), terms, term_of[order], tf[order])

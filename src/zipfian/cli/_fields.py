@@ -1,4 +1,4 @@
-"""Which legs a new collection gets when nobody says: judged by what the source holds and what is installed."""
+"""Which fields a new collection gets when nobody says: judged by what the source holds and what is installed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.ingest.source import Survey
 
 NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image", "aligned", "translated")
-"""Legs that a name alone means; also written in `collection.legs`, which must not be loaded for `--help`."""
+"""Fields that a name alone means; also written in `collection.fields`, which must not be loaded for `--help`."""
 
 ACROSS = ("aligned", "translated")
-"""Legs by which a text finds pictures; the second needs no network for the text."""
+"""Fields by which a text finds pictures; the second needs no network for the text."""
 
 TEXT_MODULES = ("onnxruntime", "tokenizers", "safetensors")
 IMAGE_MODULES = ("onnxruntime", "PIL", "safetensors")
@@ -21,13 +21,13 @@ IMAGE_MODULES = ("onnxruntime", "PIL", "safetensors")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Legs and the reason for them, in one line."""
+    """Fields and the reason for them, in one line."""
 
-    legs: tuple[str, ...]
+    fields: tuple[str, ...]
     why: str
 
     def __str__(self) -> str:
-        return f"legs: {', '.join(self.legs)} ({self.why})"
+        return f"fields: {', '.join(self.fields)} ({self.why})"
 
 
 def installed(modules: Iterable[str]) -> bool:
@@ -36,10 +36,10 @@ def installed(modules: Iterable[str]) -> bool:
 
 
 def choose(survey: Survey) -> Choice:
-    """The legs for a source.
+    """The fields for a source.
 
     Texts: words, latent, dense. Pictures: visual and dense to search with a picture, aligned and translated to search
-    with words. Pictures with captions, or both kinds: all of them, with a dense leg for each kind.
+    with words. Pictures with captions, or both kinds: all of them, with a dense field for each kind.
     Without the packages that encode texts, words alone, and that is said; pictures without captions cannot be searched
     without theirs, and that is an error.
     """
@@ -53,18 +53,18 @@ def choose(survey: Survey) -> Choice:
     if survey.pictures and not image:
         if not survey.texts:
             raise MissingExtra("indexing pictures", "image")
-        legs = ["words", "latent"] if text else ["words"]
-        return Choice(tuple(legs), f"{why}; to see the pictures too: pip install 'zipfian[image]'")
+        fields = ["words", "latent"] if text else ["words"]
+        return Choice(tuple(fields), f"{why}; to see the pictures too: pip install 'zipfian[image]'")
     if survey.texts and not text:
         missing = "; latent and dense need: pip install 'zipfian[text]'"
-        legs = ["visual", "dense", "translated", "words"] if survey.pictures else ["words"]
-        return Choice(tuple(legs), why + missing)
+        fields = ["visual", "dense", "translated", "words"] if survey.pictures else ["words"]
+        return Choice(tuple(fields), why + missing)
     if survey.texts and survey.pictures:
         return Choice(("words", "latent", "dense-text", "visual", "dense-image", *ACROSS), why)
     if survey.pictures:
         across = ACROSS if text else ACROSS[1:]
         return Choice(("visual", "dense", *across), why)
-    return Choice(("words", "latent", "dense"), f"{why}; --legs words is instant and needs no weights")
+    return Choice(("words", "latent", "dense"), f"{why}; --fields words is instant and needs no weights")
 
 
 def parse(text: str) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def parse(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
-        wrong = f"no leg is called {unknown[0]!r}" if unknown else "no leg is named"
+        wrong = f"no field is called {unknown[0]!r}" if unknown else "no field is named"
         raise InvalidInput(f"{wrong}; there are: {', '.join(NAMES)}")
     return names
 

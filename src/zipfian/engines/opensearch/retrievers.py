@@ -1,4 +1,4 @@
-"""A question made ready for one leg of a cluster: the same promises as for a leg of the embedded engine."""
+"""A question made ready for one field of a cluster: the same promises as for a field of the embedded engine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection import evidence
-from zipfian.collection.legquery import translated
-from zipfian.collection.question import Question
+from zipfian.collection.query import Query
+from zipfian.collection.retrievers import translated
 from zipfian.engines.opensearch.codes import token
 from zipfian.engines.opensearch.explanation import Matched, parse
-from zipfian.engines.opensearch.filters import Query
-from zipfian.engines.opensearch.mapping import leg_field
+from zipfian.engines.opensearch.filters import Clause
+from zipfian.engines.opensearch.mapping import index_field
 from zipfian.engines.opensearch.reader import Reader
-from zipfian.engines.opensearch.vectorquery import DenseQuery
+from zipfian.engines.opensearch.vectorquery import VectorRetriever
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe
@@ -33,7 +33,7 @@ F64 = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 LABELLED = ("scalar", "latent", "visual", "splade", "translated")
-"""Kinds of legs whose terms are numbers that have names."""
+"""Kinds of fields whose terms are numbers that have names."""
 RESERVED_CLAUSES = 8
 SURE_CLAUSES = 256
 """No cluster is set up with a lower limit; only larger queries ask for it."""
@@ -49,22 +49,22 @@ class Cut:
     """Share of the sum of upper bounds of the terms' contributions that was left out."""
 
 
-class PostingsQuery:
-    """A leg with an inverted index."""
+class PostingsRetriever:
+    """A field with an inverted index."""
 
-    def __init__(self, reader: Reader, name: str, question: Question) -> None:
+    def __init__(self, reader: Reader, name: str, question: Query) -> None:
         self.name = name
-        self.leg = reader.settings.leg(name)
+        self.field = reader.settings.field(name)
         self.cut: Cut | None = None
         self._taken = 0
         """Clauses that a filter took of the cluster's limit."""
         self._reader = reader
         self._question = question
-        self._field = self.leg.of or name
-        self._shown = reader.settings.leg(self._field)
-        """The leg whose postings are searched: it knows where its terms stand."""
-        self._code = reader.codes[self._field]
-        weights = question.weights(self.leg)
+        self._postings = self.field.of or name
+        self._shown = reader.settings.field(self._postings)
+        """The field whose postings are searched: it knows where its terms stand."""
+        self._code = reader.codes[self._postings]
+        weights = question.weights(self.field)
         if len(weights) > MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(weights)} terms, the limit is {MAX_QUERY_TERMS}")
         self._terms: list[Term] = list(weights)
@@ -72,11 +72,11 @@ class PostingsQuery:
         self._given = np.fromiter(weights.values(), np.float64, len(weights))
         if len(self._given) and not (self._given.min() > 0.0 and self._given.max() <= MAX_QUERY_WEIGHT):
             raise InvalidInput(f"query weights must be finite, above 0 and at most {MAX_QUERY_WEIGHT:g}")
-        self._boosts = self._code.boosts(self.leg, self._given, reader.client.server)
+        self._boosts = self._code.boosts(self.field, self._given, reader.client.server)
 
     # ------------------------------------------------------------------ searching
 
-    def search(self, k: int, mask: Query | None) -> tuple[Ints, F64]:
+    def search(self, k: int, mask: Clause | None) -> tuple[Ints, F64]:
         size = check_k(k)
         if not self._terms:
             return np.empty(0, np.int64), np.empty(0, np.float64)
@@ -87,18 +87,18 @@ class PostingsQuery:
             return np.zeros(len(docs), np.float64)
         return self._reader.scores(self.query(None), docs)
 
-    def n_scored(self, mask: Query | None) -> int:
+    def n_scored(self, mask: Clause | None) -> int:
         return self._reader.count(mask)
 
     def coverage(self, best: float) -> float | None:
         """As `fuse.signals.coverage`: the best score beside that of a document with every word once."""
-        scoring = self.leg.scoring
-        if self.leg.kind != "words" or not isinstance(scoring, BM25) or not self._terms:
+        scoring = self.field.scoring
+        if self.field.kind != "words" or not isinstance(scoring, BM25) or not self._terms:
             return None
         df = self._reader.frequencies([self.clause(term, 1.0) for term in self._terms]).astype(np.float64)
         return covered(scoring, self._given, df, self._reader.count(None), best)
 
-    def query(self, mask: Query | None) -> Query:
+    def query(self, mask: Clause | None) -> Clause:
         """The engine's query: one clause per term, its weight as the boost.
 
         What a filter's clauses cost stays left out: documents are scored and explained by the terms that found them.
@@ -112,12 +112,12 @@ class PostingsQuery:
             body["filter"] = [mask]
         return {"bool": body}
 
-    def clause(self, term: Term, boost: float) -> Query:
+    def clause(self, term: Term, boost: float) -> Clause:
         """One term."""
-        field = leg_field(self._field)
+        stored = index_field(self._postings)
         if self._code.storage == "features":
-            return {"rank_feature": {"field": f"{field}.{token(term)}", "linear": {}, "boost": boost}}
-        return {"term": {field: {"value": token(term), "boost": boost}}}
+            return {"rank_feature": {"field": f"{stored}.{token(term)}", "linear": {}, "boost": boost}}
+        return {"term": {stored: {"value": token(term), "boost": boost}}}
 
     def _chosen(self, taken: int) -> Sequence[int]:
         """The terms that may stay: all, or those that can contribute most."""
@@ -134,16 +134,16 @@ class PostingsQuery:
             )
         df = self._reader.frequencies([self.clause(term, 1.0) for term in self._terms])
         total = self._reader.count(None)
-        bound = np.where(df > 0, self._boosts * self.leg.scoring.idf(df.astype(np.float64), total), 0.0)
+        bound = np.where(df > 0, self._boosts * self.field.scoring.idf(df.astype(np.float64), total), 0.0)
         order = np.argsort(-bound, kind="stable")[:room]
         lost = float(bound.sum() - bound[order].sum()) / float(bound.sum() or 1.0)
         self.cut = Cut(n, room, max(lost, 0.0))
         return [int(i) for i in np.sort(order)]
 
     def settings(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"leg": self.name, "scoring": self.leg.scoring.to_json(), "engine": "opensearch"}
-        if self.leg.kind == "latent" and self._question.text is not None:
-            out["query"] = self._question.mode_of(self.leg)
+        out: dict[str, Any] = {"field": self.name, "scoring": self.field.scoring.to_json(), "engine": "opensearch"}
+        if self.field.kind == "latent" and self._question.text is not None:
+            out["query"] = self._question.mode_of(self.field)
         if self.cut is not None:
             out["cut"] = {"terms": self.cut.terms, "kept": self.cut.kept, "loss": self.cut.loss}
         return out
@@ -157,35 +157,35 @@ class PostingsQuery:
         ordered = [by_term[t] for t in self._terms if t in by_term]
         stored = {m.term: self._weight(m.frequency) for m in ordered}
         places, note = self._places(doc, stored)
-        labelled = self.leg.kind in LABELLED
-        words = evidence.query_words(self.leg, self._question, list(stored)) if labelled else {}
+        labelled = self.field.kind in LABELLED
+        words = evidence.query_words(self.field, self._question, list(stored)) if labelled else {}
         nodes = [self._node(m, stored[m.term], places.get(m.term, ()), words.get(m.term), labelled) for m in ordered]
         about: dict[str, Any] = {"engine": "opensearch"}
-        if ordered and isinstance(self.leg.scoring, BM25):
+        if ordered and isinstance(self.field.scoring, BM25):
             first = ordered[0]
             about |= {"N": first.documents, "length": first.length / self._code.steps}
             about["mean_length"] = first.mean_length / self._code.steps
         if note:
             about["note"] = note
-        label = f"{self.name}: {describe(self.leg.scoring)}"
+        label = f"{self.name}: {describe(self.field.scoring)}"
         tree = Explanation(sum(n.value for n in nodes), label, tuple(nodes), about, kind="field", field=self.name)
-        if self.leg.of is None:
+        if self.field.of is None:
             return tree
-        return translated(tree, self.name, f"{label} over the postings of {self.leg.of}")
+        return translated(tree, self.name, f"{label} over the postings of {self.field.of}")
 
     def _node(
         self, m: Matched, weight: float, places: Sequence[Mapping[str, Any]], words: Sequence[str] | None,
         labelled: bool,
     ) -> Explanation:  # fmt: skip
         details: dict[str, Any] = {"tf": weight, "query_weight": float(self._given[self._terms.index(m.term)])}
-        if isinstance(self.leg.scoring, BM25):
-            scoring = self.leg.scoring
+        if isinstance(self.field.scoring, BM25):
+            scoring = self.field.scoring
             share = m.length / m.mean_length if m.mean_length else 0.0
             details |= {"df": m.df, "idf": m.idf, "norm": scoring.k1 * (1.0 - scoring.b + scoring.b * share)}
         label = str(m.term)
         if labelled:
             details["term"] = m.term
-            model = self.leg.align.picture if self.leg.align is not None else self.leg.model
+            model = self.field.align.picture if self.field.align is not None else self.field.model
             label = label if model is None else model.load_reader().label(int(m.term))
         if words:
             details["from"] = ", ".join(words)
@@ -207,37 +207,37 @@ class PostingsQuery:
         if not self._terms:
             return []
         told = self._reader.explanation(self.query(None), doc)
-        return [] if told is None else parse(told, leg_field(self._field), self._shown)
+        return [] if told is None else parse(told, index_field(self._postings), self._shown)
 
     def _weight(self, frequency: float) -> float:
         """The document's weight, as far as the frequency tells."""
-        return float((frequency / self._code.steps) ** (1.0 / parse_phi(str(self.leg.scoring.phi))))
+        return float((frequency / self._code.steps) ** (1.0 / parse_phi(str(self.field.scoring.phi))))
 
     def _places(self, doc: int, stored: Mapping[Term, float]) -> tuple[evidence.Places, str]:
-        exact = self.leg.scoring.phi == "identity" and self._code.storage == "frequencies"
+        exact = self.field.scoring.phi == "identity" and self._code.storage == "frequencies"
         known = stored if exact else {}
         return evidence.places(self._shown, self._reader.document(doc), stored, known, self._reader.settings.trust)
 
 
-def leg_query(
-    reader: Reader, name: str, question: Question, scoring: Scoring | None = None, ann: str | None = None
-) -> PostingsQuery | DenseQuery:
-    """The question for one leg, which must be able to answer it."""
-    leg = reader.settings.leg(name)
+def field_query(
+    reader: Reader, name: str, question: Query, scoring: Scoring | None = None, ann: str | None = None
+) -> PostingsRetriever | VectorRetriever:
+    """The question for one field, which must be able to answer it."""
+    field = reader.settings.field(name)
     no_formula(scoring)
     no_faiss(ann)
-    if not question.answers(leg):
-        takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[leg.asks_for]
-        if leg.has_vectors and leg.asks_for is None:
+    if not question.answers(field):
+        takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[field.asks_for]
+        if field.has_vectors and field.asks_for is None:
             takes = "a vector"
-        raise InvalidInput(f"leg {name!r} takes {takes}, not {question.describe()}")
-    return DenseQuery(reader, name, question) if leg.has_vectors else PostingsQuery(reader, name, question)
+        raise InvalidInput(f"field {name!r} takes {takes}, not {question.describe()}")
+    return VectorRetriever(reader, name, question) if field.has_vectors else PostingsRetriever(reader, name, question)
 
 
 def no_formula(scoring: Scoring | None) -> None:
-    """A leg's similarity is part of the mapping."""
+    """A field's similarity is part of the mapping."""
     if scoring is not None:
-        raise InvalidInput("the formula of a leg is part of the index: scoring= is for collections in a folder")
+        raise InvalidInput("the formula of a field is part of the index: scoring= is for collections in a folder")
 
 
 def no_faiss(ann: str | None) -> None:

@@ -18,7 +18,7 @@ from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.faiss_index import FaissIndex
 from zipfian.retrieve.filters import parse_where
-from zipfian.retrieve.searcher import LegSearcher
+from zipfian.retrieve.searcher import FieldSearcher
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -29,14 +29,14 @@ _KEPT_CHARS = 1 << 20
 """Characters of a text that a hit keeps once it was read: there may be thousands of hits."""
 
 
-class View:
+class Searcher:
     """An immutable snapshot, shared by all results that came from it."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings, cache_bytes: int) -> None:
         self.snapshot = snapshot
         self.settings = settings
         self._cache_bytes = cache_bytes
-        self._searchers: dict[str, LegSearcher] = {}
+        self._searchers: dict[str, FieldSearcher] = {}
         self._dense: dict[str, DenseSearcher] = {}
         self._faiss: dict[tuple[str, str], FaissIndex] = {}
         self._lock = threading.Lock()
@@ -50,26 +50,26 @@ class View:
     def generation(self) -> int:
         return self.snapshot.generation
 
-    def searcher(self, name: str) -> LegSearcher:
-        """The searcher of a leg, made on first use."""
-        leg = self.settings.leg(name)
+    def field_searcher(self, name: str) -> FieldSearcher:
+        """The searcher of a field, made on first use."""
+        field = self.settings.field(name)
         with self._lock:
             if name not in self._searchers:
-                self._searchers[name] = LegSearcher(
-                    name, self.snapshot.segments, leg.scoring, leg.pruning, self._cache_bytes
+                self._searchers[name] = FieldSearcher(
+                    name, self.snapshot.segments, field.scoring, field.pruning, self._cache_bytes
                 )
             return self._searchers[name]
 
     def dense(self, name: str) -> DenseSearcher:
-        """The searcher of a dense leg, made on first use."""
-        leg = self.settings.leg(name)
+        """The searcher of a dense field, made on first use."""
+        field = self.settings.field(name)
         with self._lock:
             if name not in self._dense:
-                self._dense[name] = DenseSearcher.from_segments(name, self.snapshot.segments, leg.vector or name)
+                self._dense[name] = DenseSearcher.from_segments(name, self.snapshot.segments, field.vector or name)
             return self._dense[name]
 
     def approximate(self, name: str, family: str) -> FaissIndex:
-        """A FAISS index over a dense leg, built on first use and kept as long as the snapshot."""
+        """A FAISS index over a dense field, built on first use and kept as long as the snapshot."""
         searcher = self.dense(name)
         with self._lock:
             if (name, family) not in self._faiss:
@@ -78,18 +78,18 @@ class View:
 
     @property
     def mean_words(self) -> float | None:
-        """Words of a document on average; None where no leg counts them."""
-        name = next((n for n, leg in self.settings.legs.items() if leg.kind == "words"), None)
+        """Words of a document on average; None where no field counts them."""
+        name = next((n for n, field in self.settings.fields.items() if field.kind == "words"), None)
         if name is None:
             return None
-        statistics = self.searcher(name).statistics()
+        statistics = self.field_searcher(name).statistics()
         return statistics.mean_length * statistics.unit
 
     def mask(self, where: Mapping[str, Any] | None) -> Mask | None:
         """Documents a filter allows, over all segments; None: no filter."""
         if where is None:
             return None
-        condition = parse_where(where, self.settings.fields)
+        condition = parse_where(where, self.settings.columns)
         parts = [condition.mask(s) for s in self.snapshot.segments]
         return np.concatenate([np.empty(0, np.bool_), *parts])
 
@@ -158,7 +158,7 @@ class View:
                 yield Document(segment.docs.id(doc), *segment.docs.content(doc))
 
     def document(self, number: int) -> Document:
-        """The stored fields of a document."""
+        """The stored columns of a document."""
         segment, doc = self.place(number)
         return Document(segment.docs.id(doc), *segment.docs.content(doc))
 
@@ -176,17 +176,17 @@ class View:
 
 
 class _Loader:
-    __slots__ = ("_doc", "_found", "_view")
+    __slots__ = ("_doc", "_found", "_searcher")
 
-    def __init__(self, view: View, doc: int) -> None:
-        self._view = view
+    def __init__(self, searcher: Searcher, doc: int) -> None:
+        self._searcher = searcher
         self._doc = doc
         self._found: Document | None = None
 
     def __call__(self) -> Document:
         found = self._found
         if found is None:
-            found = self._view.document(self._doc)
+            found = self._searcher.document(self._doc)
             if len(found.text or "") <= _KEPT_CHARS:
                 self._found = found
         return found

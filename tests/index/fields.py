@@ -1,4 +1,4 @@
-"""Random legs and segments for the tests of the index."""
+"""Random fields and segments for the tests of the index."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from zipfian.index.leg import LegWriteSpec
-from zipfian.types import LegBatch, SegmentBatch
+from zipfian.index.field import FieldWriteSpec
+from zipfian.types import FieldBatch, SegmentBatch
 
 SPECS = {
-    "count": LegWriteSpec("count"),
-    "fixed": LegWriteSpec("fixed", 100.0),
-    "float32": LegWriteSpec("float32"),
-    "sqrt": LegWriteSpec("fixed", 100.0, "sqrt"),
+    "count": FieldWriteSpec("count"),
+    "fixed": FieldWriteSpec("fixed", 100.0),
+    "float32": FieldWriteSpec("float32"),
+    "sqrt": FieldWriteSpec("fixed", 100.0, "sqrt"),
 }
 
 
@@ -26,8 +26,10 @@ def few(n: int) -> settings:
     return settings(max_examples=n if usual <= 100 else usual)
 
 
-def random_leg(seed: int, n_docs: int, n_terms: int, mean: float, kind: str = "fixed", words: bool = False) -> LegBatch:
-    """A leg with Zipf-distributed terms; some documents are empty and some terms unused."""
+def random_field(
+    seed: int, n_docs: int, n_terms: int, mean: float, kind: str = "fixed", words: bool = False
+) -> FieldBatch:
+    """A field with Zipf-distributed terms; some documents are empty and some terms unused."""
     rng = np.random.default_rng(seed)
     weights = 1 / (np.arange(n_terms) + 2)
     weights = rng.permutation(weights / weights.sum())
@@ -43,34 +45,34 @@ def random_leg(seed: int, n_docs: int, n_terms: int, mean: float, kind: str = "f
         tf = np.clip(np.exp(rng.normal(5, 1, len(indices))), 1, 65535).astype(np.uint32)
     indptr = np.cumsum([0, *map(len, rows)])
     terms = sorted({f"w{i:x}é" if i % 3 else f"w{i}" for i in range(n_terms)}) if words else np.arange(n_terms) * 3 + 1
-    return LegBatch(indptr.astype(np.int64), terms, indices, tf)
+    return FieldBatch(indptr.astype(np.int64), terms, indices, tf)
 
 
 @st.composite
-def legs(
+def fields(
     draw: st.DrawFn, max_docs: int = 200, max_terms: int = 40, kinds: tuple[str, ...] = ("count", "fixed", "float32")
-) -> tuple[LegBatch, LegWriteSpec]:
-    """(batch, spec): small legs of any kind."""
+) -> tuple[FieldBatch, FieldWriteSpec]:
+    """(batch, spec): small fields of any kind."""
     kind = draw(st.sampled_from(kinds))
     n_terms = draw(st.integers(0, max_terms))
     seed, n_docs, mean = draw(st.integers(0, 10**6)), draw(st.integers(0, max_docs)), draw(st.floats(0, 10))
-    return random_leg(seed, n_docs, n_terms, mean, kind, draw(st.booleans())), SPECS[kind]
+    return random_field(seed, n_docs, n_terms, mean, kind, draw(st.booleans())), SPECS[kind]
 
 
-def as_rows(batch: LegBatch) -> list[dict[Any, Any]]:
-    """Each document as {term: tf}: what a leg means, free of how terms are numbered."""
+def as_rows(batch: FieldBatch) -> list[dict[Any, Any]]:
+    """Each document as {term: tf}: what a field means, free of how terms are numbered."""
     terms = batch.terms if isinstance(batch.terms, list) else [int(t) for t in batch.terms]
     ends = batch.indptr.tolist()
     named = [(terms[i], tf) for i, tf in zip(batch.indices.tolist(), batch.tf.tolist(), strict=True)]
     return [dict(named[a:b]) for a, b in itertools.pairwise(ends)]
 
 
-def from_rows(rows: list[dict[Any, Any]], like: LegBatch) -> LegBatch:
+def from_rows(rows: list[dict[Any, Any]], like: FieldBatch) -> FieldBatch:
     """The batch of documents given as {term: tf}."""
     terms = sorted({t for row in rows for t in row})
     number = {t: i for i, t in enumerate(terms)}
     indices = [number[t] for row in rows for t in sorted(row)]
-    return LegBatch(
+    return FieldBatch(
         np.cumsum([0, *map(len, rows)]).astype(np.int64),
         terms if isinstance(like.terms, list) else np.array(terms, np.int64),
         np.array(indices, np.int32),
@@ -80,7 +82,7 @@ def from_rows(rows: list[dict[Any, Any]], like: LegBatch) -> LegBatch:
 
 def segment_batch(
     ids: list[str],
-    legs: dict[str, LegBatch],
+    fields: dict[str, FieldBatch],
     metadata: list[dict[str, Any]] | None = None,
     vectors: Any = None,
     texts: list[str | None] | None = None,
@@ -93,6 +95,6 @@ def segment_batch(
         if texts is not None
         else [None if i % 5 == 4 else f"text of {name} " * (i % 7) for i, name in enumerate(ids)],
         metadata if metadata is not None else [{}] * n,
-        legs,
+        fields,
         vectors or {},
     )

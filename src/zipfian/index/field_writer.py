@@ -12,22 +12,22 @@ from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index._arrays import Ints, smallest_uint, stable_order
 from zipfian.index.container import FileRef, SectionWriter
 from zipfian.index.directory import Directory
+from zipfian.index.field import KIND, FieldWriteSpec
 from zipfian.index.forward import ForwardWriter
-from zipfian.index.leg import KIND, LegWriteSpec
 from zipfian.index.lengths import document_lengths, exact_sum
 from zipfian.index.postings import Docs, PostingsWriter, Tf
 from zipfian.index.terms import IdTerms, WordTerms, make_terms
 from zipfian.limits import MAX_DOCUMENT_TERMS, MAX_DOCUMENTS, MAX_WEIGHT
-from zipfian.types import LegBatch
+from zipfian.types import FieldBatch
 
 _ROWS = 1 << 16
 """Documents whose rows are encoded at once."""
 
 
-def write_leg(directory: Directory, name: str, batch: LegBatch, spec: LegWriteSpec) -> FileRef:
-    """Write a leg file; terms that no document has are left out of its dictionary.
+def write_field(directory: Directory, name: str, batch: FieldBatch, spec: FieldWriteSpec) -> FileRef:
+    """Write a field file; terms that no document has are left out of its dictionary.
 
-    `InvalidInput` unless the batch is what `LegBatch` promises: what is written is never checked against it again.
+    `InvalidInput` unless the batch is what `FieldBatch` promises: what is written is never checked against it again.
     """
     terms = make_terms(batch.terms)
     indptr, indices = check_batch(batch, len(terms), spec)
@@ -41,7 +41,7 @@ def write_leg(directory: Directory, name: str, batch: LegBatch, spec: LegWriteSp
     order = stable_order(indices, max(len(terms) - 1, 0))
     docs = np.repeat(np.arange(n_docs, dtype=np.int32), np.diff(indptr))[order]
     tf = batch.tf[order]
-    return write_leg_file(
+    return write_field_file(
         directory,
         name,
         spec,
@@ -53,10 +53,10 @@ def write_leg(directory: Directory, name: str, batch: LegBatch, spec: LegWriteSp
     )
 
 
-def write_leg_file(
+def write_field_file(
     directory: Directory,
     name: str,
-    spec: LegWriteSpec,
+    spec: FieldWriteSpec,
     terms: IdTerms | WordTerms,
     df: Ints,
     *,
@@ -64,7 +64,7 @@ def write_leg_file(
     lengths: npt.NDArray[Any],
     rows: Iterable[tuple[Ints, npt.NDArray[np.int32]]],
 ) -> FileRef:
-    """Write a leg file from pieces, each needed only once, so that a leg may be larger than memory.
+    """Write a field file from pieces, each needed only once, so that a field may be larger than memory.
 
     `postings` gives (df, documents, tf) of consecutive terms, `rows` (terms per document, terms) of consecutive
     documents; both describe the same postings. `df` is that of all terms, `lengths` those of all documents.
@@ -96,7 +96,7 @@ def write_leg_file(
         return file.close()
 
 
-def check_batch(batch: LegBatch, n_terms: int, spec: LegWriteSpec) -> tuple[Ints, npt.NDArray[np.int32]]:
+def check_batch(batch: FieldBatch, n_terms: int, spec: FieldWriteSpec) -> tuple[Ints, npt.NDArray[np.int32]]:
     """The batch's structure, or `InvalidInput` saying what is wrong with it."""
     indptr, indices, tf = batch.indptr.astype(np.int64), batch.indices, batch.tf
     if not len(indptr) or int(indptr[0]) != 0 or np.any(np.diff(indptr) < 0):
@@ -108,7 +108,7 @@ def check_batch(batch: LegBatch, n_terms: int, spec: LegWriteSpec) -> tuple[Ints
     if len(indptr) > 1 and int(np.diff(indptr).max()) > MAX_DOCUMENT_TERMS:
         raise LimitExceeded(f"a document has {np.diff(indptr).max()} terms; the limit is {MAX_DOCUMENT_TERMS}")
     if indices.dtype != np.int32 or tf.dtype != (np.float32 if spec.tf == "float32" else np.uint32):
-        raise InvalidInput(f"a leg of kind {spec.tf!r} cannot take {indices.dtype} indices with {tf.dtype} tf")
+        raise InvalidInput(f"a field of kind {spec.tf!r} cannot take {indices.dtype} indices with {tf.dtype} tf")
     if len(indices):
         if int(indices.min()) < 0 or int(indices.max()) >= n_terms:
             raise InvalidInput(f"term indices must be from 0 to {n_terms - 1}")

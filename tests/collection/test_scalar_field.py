@@ -1,4 +1,4 @@
-"""The scalar leg: pooled vectors as integer terms, scored by dot product."""
+"""The scalar field: pooled vectors as integer terms, scored by dot product."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests.toys import DIM, ToyImage, ToyText
 from zipfian.cli import main
-from zipfian.collection import Collection, Leg
+from zipfian.collection import Collection, Field
 from zipfian.collection import model as model_module
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import FingerprintMismatch, IndexCorrupt, InvalidInput
@@ -33,8 +33,8 @@ def folder(tmp_path: Path, text: ToyText) -> Path:
     return tmp_path / "fitted"
 
 
-def make(path: Path, leg: Leg, cache: EncodingCache | bool = False) -> Collection:
-    collection = Collection.create(path, {"scalar": leg}, encodings=cache)
+def make(path: Path, field: Field, cache: EncodingCache | bool = False) -> Collection:
+    collection = Collection.create(path, {"scalar": field}, encodings=cache)
     collection.add({"id": f"d{i}", "text": t} for i, t in enumerate(TEXTS))
     collection.commit()
     return collection
@@ -44,7 +44,7 @@ def test_scores_are_integer_dot_products_of_document_and_query_terms(
     tmp_path: Path, folder: Path, text: ToyText
 ) -> None:
     fitted = ScalarVocabulary.load(folder)
-    with make(tmp_path / "x.zf", Leg.scalar(folder, encoder=text)) as collection:
+    with make(tmp_path / "x.zf", Field.scalar(folder, encoder=text)) as collection:
         found = collection.search("a hound", k=5)
         query = fitted.query(text.one("a hound"))
         expected = {}
@@ -57,11 +57,11 @@ def test_scores_are_integer_dot_products_of_document_and_query_terms(
         tree = found.explain(found[0])
         assert sum(part.value for part in tree.parts) == tree.value == found[0].score
         assert tree.parts and all(part.label.count("+") + part.label.count("-") == 1 for part in tree.parts)
-        assert isinstance(collection.legs["scalar"].scoring, Dot)
+        assert isinstance(collection.fields["scalar"].scoring, Dot)
 
 
 def test_the_order_follows_the_pooled_vectors(tmp_path: Path, folder: Path, text: ToyText) -> None:
-    with make(tmp_path / "x.zf", Leg.scalar(folder, encoder=text)) as collection:
+    with make(tmp_path / "x.zf", Field.scalar(folder, encoder=text)) as collection:
         query = text.one("dog sun").pooled
         cosine = [float(text.one(t).pooled @ query) for t in TEXTS]
         assert collection.search("dog sun", k=1)[0].id == f"d{int(np.argmax(cosine))}"
@@ -70,11 +70,11 @@ def test_the_order_follows_the_pooled_vectors(tmp_path: Path, folder: Path, text
 def test_it_is_found_again_by_fingerprint(
     tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leg = Leg.scalar(folder, encoder=text)
-    make(tmp_path / "x.zf", leg).close()
+    field = Field.scalar(folder, encoder=text)
+    make(tmp_path / "x.zf", field).close()
     monkeypatch.setattr(model_module, "_SCALAR", {})  # as in another process
     with Collection.open(tmp_path / "x.zf") as collection:
-        assert collection.legs["scalar"] == leg
+        assert collection.fields["scalar"] == field
         before = [(h.id, h.score) for h in collection.search("kitten", k=5)]
         assert before
     monkeypatch.setattr(model_module, "_SCALAR", {})
@@ -91,8 +91,8 @@ def files_of(path: Path) -> tuple[Path, Path]:
 def test_a_collection_carries_its_transform(
     tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leg = Leg.scalar(folder, encoder=text)
-    with make(tmp_path / "x.zf", leg) as made:
+    field = Field.scalar(folder, encoder=text)
+    with make(tmp_path / "x.zf", field) as made:
         before = [(h.id, h.score) for h in made.search("hound", k=5)]
     shutil.rmtree(folder)
     (tmp_path / "x.zf").rename(tmp_path / "moved.zf")
@@ -105,35 +105,35 @@ def test_a_collection_carries_its_transform(
         assert "new" in [h.id for h in moved.search("hound", k=5)]
         assert moved.check().problems == []
         monkeypatch.setattr(model_module, "_SCALAR", {})
-        with make(tmp_path / "copy.zf", moved.legs["scalar"]) as copy:
+        with make(tmp_path / "copy.zf", moved.fields["scalar"]) as copy:
             assert [p.read_bytes() for p in files_of(tmp_path / "copy.zf")] == [
                 p.read_bytes() for p in files_of(tmp_path / "moved.zf")
             ]
-            assert copy.legs == moved.legs
+            assert copy.fields == moved.fields
 
 
-def test_a_leg_added_later_brings_its_transform_along(
+def test_a_field_added_later_brings_its_transform_along(
     tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Collection.create(tmp_path / "y.zf", encodings=False) as later:
         later.add({"id": f"d{i}", "text": t} for i, t in enumerate(TEXTS))
         later.commit()
-        later.add_leg("scalar", Leg.scalar(folder, encoder=text))
+        later.add_field("scalar", Field.scalar(folder, encoder=text))
         later.rollback()
-        assert "scalar" not in later.legs
-        later.add_leg("scalar", Leg.scalar(folder, encoder=text))
+        assert "scalar" not in later.fields
+        later.add_field("scalar", Field.scalar(folder, encoder=text))
         later.commit()
     shutil.rmtree(folder)
     monkeypatch.setattr(model_module, "_SCALAR", {})
     with Collection.open(tmp_path / "y.zf") as again:
-        assert again.search("dog", leg="scalar")
+        assert again.search("dog", field="scalar")
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "changed", "other"])
 def test_a_damaged_transform_is_refused(
     tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
-    make(tmp_path / "x.zf", Leg.scalar(folder, encoder=text)).close()
+    make(tmp_path / "x.zf", Field.scalar(folder, encoder=text)).close()
     monkeypatch.setattr(model_module, "_SCALAR", {})
     arrays, settings = files_of(tmp_path / "x.zf")
     if damage == "gone":
@@ -157,24 +157,26 @@ def test_a_damaged_transform_is_refused(
     assert main(["check", str(tmp_path / "x.zf")]) == 1
 
 
-def test_a_dense_leg_and_a_scalar_leg_share_one_pass_and_one_entry(tmp_path: Path, folder: Path, text: ToyText) -> None:
+def test_a_dense_field_and_a_scalar_field_share_one_pass_and_one_entry(
+    tmp_path: Path, folder: Path, text: ToyText
+) -> None:
     cache = EncodingCache(tmp_path / "cache")
-    make(tmp_path / "x.zf", Leg.dense(encoder=text), cache).close()
+    make(tmp_path / "x.zf", Field.dense(encoder=text), cache).close()
     seen = len(text.seen)
-    with make(tmp_path / "y.zf", Leg.scalar(folder, encoder=text), cache) as collection:
+    with make(tmp_path / "y.zf", Field.scalar(folder, encoder=text), cache) as collection:
         assert len(text.seen) == seen
-        assert collection.stats()["legs"]["scalar"]["postings"] > 0
+        assert collection.stats()["fields"]["scalar"]["postings"] > 0
 
 
 def test_it_can_be_added_to_documents_that_are_there(tmp_path: Path, folder: Path, text: ToyText) -> None:
-    leg = Leg.scalar(folder, encoder=text)
-    with make(tmp_path / "x.zf", leg) as whole, Collection.create(tmp_path / "y.zf", encodings=False) as later:
+    field = Field.scalar(folder, encoder=text)
+    with make(tmp_path / "x.zf", field) as whole, Collection.create(tmp_path / "y.zf", encodings=False) as later:
         later.add({"id": f"d{i}", "text": t} for i, t in enumerate(TEXTS))
         later.commit()
-        later.add_leg("scalar", leg)
+        later.add_field("scalar", field)
         later.commit()
         for asked in ("dog", "light"):
-            left, right = (c.search(asked, k=5, leg="scalar") for c in (whole, later))
+            left, right = (c.search(asked, k=5, field="scalar") for c in (whole, later))
             assert [(h.id, h.score) for h in left] == [(h.id, h.score) for h in right] and len(left)
 
 
@@ -186,8 +188,8 @@ def test_pictures_and_another_formula(tmp_path: Path) -> None:
         Image.new("RGB", (8, 8), colour).save(pictures[-1])
     ScalarVocabulary.fit([image.one(p).pooled for p in pictures]).save(tmp_path / "fitted")
     for scoring in (None, BM25()):
-        leg = Leg.scalar(tmp_path / "fitted", encoder=image, source="image", scoring=scoring)
-        with Collection.create(tmp_path / f"{scoring is None}.zf", {"s": leg}, encodings=False) as collection:
+        field = Field.scalar(tmp_path / "fitted", encoder=image, source="image", scoring=scoring)
+        with Collection.create(tmp_path / f"{scoring is None}.zf", {"s": field}, encodings=False) as collection:
             collection.add({"id": str(i), "image": p} for i, p in enumerate(pictures))
             collection.commit()
             assert [collection.search(image=p, k=1)[0].id for p in pictures] == ["0", "1", "2"]
@@ -195,17 +197,17 @@ def test_pictures_and_another_formula(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_refused(tmp_path: Path, folder: Path, text: ToyText) -> None:
     with pytest.raises(InvalidInput, match="needs source="):
-        Leg.scalar(folder)
+        Field.scalar(folder)
     with pytest.raises(InvalidInput, match="what its encoder reads"):
-        Leg.scalar(folder, encoder=text, source="image")
+        Field.scalar(folder, encoder=text, source="image")
     with pytest.raises(InvalidInput, match="no scalar vocabulary is saved here"):
-        Leg.scalar(tmp_path / "nowhere", encoder=text)
+        Field.scalar(tmp_path / "nowhere", encoder=text)
     with pytest.raises(InvalidInput, match="the folder in which"):
-        Leg.scalar(ScalarVocabulary.load(folder), encoder=text)
+        Field.scalar(ScalarVocabulary.load(folder), encoder=text)
     ScalarVocabulary.fit([np.ones(DIM + 1, np.float32)]).save(tmp_path / "wider")
     with pytest.raises(InvalidInput, match="vectors of 17 numbers"):
-        Leg.scalar(tmp_path / "wider", encoder=text)
+        Field.scalar(tmp_path / "wider", encoder=text)
     other = f"other:{'0' * 20}"
     ScalarVocabulary.fit([np.ones(DIM, np.float32)], source=other).save(tmp_path / "other")
     with pytest.raises(FingerprintMismatch, match=other):
-        Leg.scalar(tmp_path / "other", encoder=text)
+        Field.scalar(tmp_path / "other", encoder=text)

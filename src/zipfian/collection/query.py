@@ -1,4 +1,4 @@
-"""What is asked of a collection: a text, a picture, ready-made terms or a vector, and what each leg makes of it."""
+"""What is asked of a collection: a text, a picture, ready-made terms or a vector, and what each field makes of it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy.typing as npt
 from zipfian import limits
 from zipfian.collection.alignment import Alignment
 from zipfian.collection.encoding import unit
+from zipfian.collection.fields import Field
 from zipfian.collection.items import check_terms
-from zipfian.collection.legs import Leg
-from zipfian.collection.model import Model, QueryMode
+from zipfian.collection.model import Model, QueryEncoder
 from zipfian.encode.cache import content_hash
 from zipfian.encode.images import ImageSource
 from zipfian.encode.registry import EncoderSpec, find
@@ -28,10 +28,10 @@ Vector = npt.NDArray[np.float32]
 Weights = Mapping[str, float] | Mapping[int, float]
 
 
-class Question:
-    """One query. An encoder's pass over it is made when a leg first needs it, once for all legs."""
+class Query:
+    """One query. An encoder's pass over it is made when a field first needs it, once for all fields."""
 
-    def __init__(self, asked: Any, image: Any = None, mode: QueryMode | None = None) -> None:
+    def __init__(self, asked: Any, image: Any = None, mode: QueryEncoder | None = None) -> None:
         self.text: str | None = None
         self.terms: Any = None
         self.vector: Vector | None = None
@@ -69,11 +69,11 @@ class Question:
             raise InvalidInput("nothing to look for: give a text, a picture (image=) or both")
 
     @classmethod
-    def of(cls, asked: Any, image: Any = None, mode: QueryMode | None = None) -> Question:
+    def of(cls, asked: Any, image: Any = None, mode: QueryEncoder | None = None) -> Query:
         """A question from what a caller gave; one that is a question already keeps its encoders' passes."""
         return asked if isinstance(asked, cls) else cls(asked, image, mode)
 
-    def asked_by(self, mode: QueryMode | None) -> Question:
+    def asked_by(self, mode: QueryEncoder | None) -> Query:
         """The same question with a mode where it has none; the passes are shared."""
         if mode is None or self.mode is not None:
             return self
@@ -91,34 +91,34 @@ class Question:
             return None
         return [self.text, self.mode, picture]
 
-    def fits(self, leg: Leg) -> bool:
-        """Whether a leg can answer it without being named."""
-        if leg.asks_for == "text":
+    def fits(self, field: Field) -> bool:
+        """Whether a field can answer it without being named."""
+        if field.asks_for == "text":
             return self.text is not None
-        if leg.asks_for == "image":
+        if field.asks_for == "image":
             return self.image is not None
-        return self.terms is not None if leg.kind == "terms" else self.vector is not None
+        return self.terms is not None if field.kind == "terms" else self.vector is not None
 
-    def answers(self, leg: Leg) -> bool:
-        """Whether a leg can answer it when it is named: any inverted index also takes its own term ids."""
-        if leg.kind in ("latent", "visual", "splade", "scalar") and self.terms is not None:
+    def answers(self, field: Field) -> bool:
+        """Whether a field can answer it when it is named: any inverted index also takes its own term ids."""
+        if field.kind in ("latent", "visual", "splade", "scalar") and self.terms is not None:
             return True
-        return self.fits(leg) or (leg.has_vectors and self.vector is not None)
+        return self.fits(field) or (field.has_vectors and self.vector is not None)
 
     def describe(self) -> str:
         """What it is, in a message."""
         parts = {"a text": self.text, "ready-made terms": self.terms, "a vector": self.vector, "a picture": self.image}
         return " and ".join(name for name, value in parts.items() if value is not None)
 
-    def mode_of(self, leg: Leg) -> QueryMode:
-        """How a latent leg turns the text into terms."""
-        return self.mode or leg.query
+    def mode_of(self, field: Field) -> QueryEncoder:
+        """How a latent field turns the text into terms."""
+        return self.mode or field.query_encoder
 
-    def encoded(self, leg: Leg) -> Encoded:
-        """The pass of the leg's encoder over the text or the picture."""
-        if leg.model is None:
-            raise InvalidInput("this leg has no encoder")
-        return self._encoded(leg.model.encoder)
+    def encoded(self, field: Field) -> Encoded:
+        """The pass of the field's encoder over the text or the picture."""
+        if field.model is None:
+            raise InvalidInput("this field has no encoder")
+        return self._encoded(field.model.encoder)
 
     def _encoded(self, spec: EncoderSpec) -> Encoded:
         if spec.fingerprint not in self._passes:
@@ -130,77 +130,77 @@ class Question:
     def _content(self, spec: EncoderSpec) -> Any:
         return self.text if spec.kind == "text" else self.image
 
-    def weights(self, leg: Leg) -> Weights:
-        """The terms of an inverted leg and their weights, in the order in which a score is summed."""
+    def weights(self, field: Field) -> Weights:
+        """The terms of an inverted field and their weights, in the order in which a score is summed."""
         if self.terms is not None:
-            terms = check_terms(self.terms, leg.n_terms)
+            terms = check_terms(self.terms, field.n_terms)
             if not len(terms):
                 raise InvalidInput("the query has no terms")
-        elif leg.kind == "words":
-            return leg.vocabulary.query(self.text or "")
-        elif leg.kind == "translated" and leg.align is not None:
-            terms = self._translated(leg, leg.align)
-        elif leg.model is None:
-            raise InvalidInput(f"this leg takes ready-made terms, not {self.describe()}")
+        elif field.kind == "words":
+            return field.vocabulary.query(self.text or "")
+        elif field.kind == "translated" and field.align is not None:
+            terms = self._translated(field, field.align)
+        elif field.model is None:
+            raise InvalidInput(f"this field takes ready-made terms, not {self.describe()}")
         else:
-            terms = self._latent(leg)
+            terms = self._latent(field)
         return dict(zip(terms.ids.tolist(), terms.weights.astype(np.float64).tolist(), strict=True))
 
-    def _latent(self, leg: Leg) -> Terms:
-        """Projected once for all legs and searches that ask the same of the same vocabulary."""
-        if leg.model is None:
-            raise InvalidInput("this leg has no vocabulary")
-        key = (str(leg.model.fingerprint), self.mode_of(leg) if leg.kind == "latent" else "")
+    def _latent(self, field: Field) -> Terms:
+        """Projected once for all fields and searches that ask the same of the same vocabulary."""
+        if field.model is None:
+            raise InvalidInput("this field has no vocabulary")
+        key = (str(field.model.fingerprint), self.mode_of(field) if field.kind == "latent" else "")
         if key not in self._terms:
-            self._terms[key] = self._project(leg, leg.model)
+            self._terms[key] = self._project(field, field.model)
         return self._terms[key]
 
-    def _project(self, leg: Leg, model: Model) -> Terms:
-        if leg.kind == "scalar":
-            return model.load_scalar().query_terms(self.encoded(leg))
-        if leg.kind == "splade":
-            return model.load_reader().terms(self.encoded(leg))
+    def _project(self, field: Field, model: Model) -> Terms:
+        if field.kind == "scalar":
+            return model.load_scalar().query_terms(self.encoded(field))
+        if field.kind == "splade":
+            return model.load_reader().terms(self.encoded(field))
         vocabulary = model.load_vocabulary()
-        if leg.kind == "latent" and self.mode_of(leg) == "table":
-            return vocabulary.table_query(self.pieces(leg))
-        return vocabulary.query(self.encoded(leg))
+        if field.kind == "latent" and self.mode_of(field) == "table":
+            return vocabulary.table_query(self.pieces(field))
+        return vocabulary.query(self.encoded(field))
 
-    def _translated(self, leg: Leg, align: Alignment) -> Terms:
+    def _translated(self, field: Field, align: Alignment) -> Terms:
         """Visual words: of the text through the table, or the picture's own."""
-        if leg.asks_for == "text":
+        if field.asks_for == "text":
             return align.translate(self.text or "")
-        key = (str(align.picture.fingerprint), "")  # as a visual leg of the same vocabulary asks
+        key = (str(align.picture.fingerprint), "")  # as a visual field of the same vocabulary asks
         if key not in self._terms:
             self._terms[key] = align.picture.load_vocabulary().query(self._encoded(align.picture.encoder))
         return self._terms[key]
 
-    def pieces(self, leg: Leg) -> npt.NDArray[np.int32]:
+    def pieces(self, field: Field) -> npt.NDArray[np.int32]:
         """The word pieces of the text, without the network."""
-        encoder = find(leg.model.encoder) if leg.model else None
+        encoder = find(field.model.encoder) if field.model else None
         if not isinstance(encoder, TextEncoder):
-            raise InvalidInput("query='table' needs a leg of the default text encoder; use query='encoder'")
+            raise InvalidInput("query_encoder='table' needs a field of the default text encoder; use 'encoder'")
         return encoder.pieces(self.text or "")
 
-    def pooled(self, leg: Leg) -> Vector:
-        """The vector that a dense leg compares with."""
+    def pooled(self, field: Field) -> Vector:
+        """The vector that a dense field compares with."""
         if self.vector is not None:
             return self.vector
-        if leg.align is None:
-            return unit(self.encoded(leg).pooled)
-        if leg.asks_for == "text":
-            return leg.align.text_vector(self._encoded(leg.align.text).pooled, self.text or "")
-        seen = self._encoded(leg.align.picture.encoder)
-        terms = leg.align.picture.load_vocabulary().terms(seen) if leg.align.heads().uses_terms else None
-        return leg.align.image_vector(seen.pooled, terms)
+        if field.align is None:
+            return unit(self.encoded(field).pooled)
+        if field.asks_for == "text":
+            return field.align.text_vector(self._encoded(field.align.text).pooled, self.text or "")
+        seen = self._encoded(field.align.picture.encoder)
+        terms = field.align.picture.load_vocabulary().terms(seen) if field.align.heads().uses_terms else None
+        return field.align.image_vector(seen.pooled, terms)
 
 
-def encode_together(questions: Sequence[Question], legs: Iterable[Leg]) -> None:
-    """Make the encoders' passes that some legs will need for many questions at once, side by side on all threads."""
+def encode_together(questions: Sequence[Query], fields: Iterable[Field]) -> None:
+    """Make the encoders' passes that some fields will need for many questions at once, side by side on all threads."""
     specs: dict[str, EncoderSpec] = {}
-    for leg in legs:
-        spec = None if leg.model is None else leg.model.encoder
-        if leg.kind == "aligned" and leg.align is not None:
-            spec = leg.align.text if leg.asks_for == "text" else leg.align.picture.encoder
+    for field in fields:
+        spec = None if field.model is None else field.model.encoder
+        if field.kind == "aligned" and field.align is not None:
+            spec = field.align.text if field.asks_for == "text" else field.align.picture.encoder
         if spec is not None:
             specs[spec.fingerprint] = spec
     for key, spec in specs.items():
