@@ -169,7 +169,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     ]
     for r in rows:
         lines.append(
-            f"| {r['data']}, {r['leg']} ({r['documents']:,} documents, {r['queries']:,} queries) | {r['overlap']:.4f} "
+            f"| {r['data']}, {r['field']} ({r['documents']:,} documents, {r['queries']:,} queries) | {r['overlap']:.4f} "
             f"| {r['same_order']:.4f} | {r['measure']} {r['folder']:.4f} / {r['cluster']:.4f} "
             f"| {r['score_error_mean']:.1e} | {r['error_rounded']:.1e} | {r['error_one_byte']:.1e} |"
         )

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         total = f"{out['total']:,} documents in all"
         print(f"{args.into}: {out.pop('summary')}; {total} ({human_seconds(out['seconds'])})")
         if out.pop("is_new") and out["total"]:
-            note(f"search it: zipfian search {args.into} {_first_query(out['legs'])}")
+            note(f"search it: zipfian search {args.into} {_first_query(out['fields'])}")
     return 0
 
 
