@@ -134,8 +134,8 @@ def row(
 def causes(own: Any, name: str, field: Field, answers: Iterable[Any]) -> dict[str, float]:
     """Mean relative difference between the cluster's score and one by hand: as it is, with rounded frequencies, and
     with one-byte lengths as well."""
-    searcher = own.searcher()
-    searcher = searcher.field_searcher(name)
+    whole_collection = own.searcher()
+    searcher = whole_collection.field_searcher(name)
     scoring: Any = field.scoring
     phi = str(scoring.phi)
     stats = searcher.statistics(phi)
@@ -145,7 +145,7 @@ def causes(own: Any, name: str, field: Field, answers: Iterable[Any]) -> dict[st
     errors: dict[str, list[float]] = {"as_is": [], "rounded": [], "one_byte": []}
     for question, (_, hits) in answers:
         prepared = searcher.prepare(question.weights(field), scoring)
-        for hit, doc in zip(hits, searcher.find([h.id for h in hits]).tolist(), strict=True):
+        for hit, doc in zip(hits, whole_collection.find([h.id for h in hits]).tolist(), strict=True):
             _, tf = searcher.contributions(prepared, doc)
             there = tf > 0.0
             weights = apply_phi(tf[there].astype(np.float64), phi)
@@ -169,7 +169,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     ]
     for r in rows:
         lines.append(
-            f"| {r['data']}, {r['field']} ({r['documents']:,} documents, {r['queries']:,} queries) | {r['overlap']:.4f} "
+            f"| {r['data']}, {r['field']} ({r['documents']:,} documents, {r['queries']:,} queries) "
+            f"| {r['overlap']:.4f} "
             f"| {r['same_order']:.4f} | {r['measure']} {r['folder']:.4f} / {r['cluster']:.4f} "
             f"| {r['score_error_mean']:.1e} | {r['error_rounded']:.1e} | {r['error_one_byte']:.1e} |"
         )

@@ -59,7 +59,7 @@ def cost_of(collection: Any, method: Method, kind: Kind, question: Query, hits: 
     field = collection.fields[name]
     if field.has_vectors:
         return [Touched(0.0, 1.0)]
-    searcher = collection.searcher().searcher(field.of or name)
+    searcher = collection.searcher().field_searcher(field.of or name)
     weights = question.asked_by(method.options.get("query")).weights(field)
     return [touched(searcher, searcher.prepare(weights, method.options.get("scoring")))]
 

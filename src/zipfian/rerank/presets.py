@@ -106,7 +106,7 @@ def preset(name: str, content: Content = "text") -> Preset:
 
     Examples
     --------
-    >>> preset("latency-first").query
+    >>> preset("latency-first").query_encoder
     'table'
     """
     if name not in PRESETS:
