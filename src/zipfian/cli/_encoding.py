@@ -77,7 +77,11 @@ def fetch_weights(legs: Iterable[Leg], advice: str = ADVICE, *, asked: bool = Fa
 def _models(legs: Iterable[Leg], asked: bool) -> list[Model]:
     from zipfian.encode import models
 
-    known = {"text": models.MINILM, "image": models.EFFICIENTNET_LITE2}
+    known = {
+        "text": models.MINILM,
+        "multilingual": models.USE_MULTILINGUAL,
+        "image": models.EFFICIENTNET_LITE2,
+    }
     names: dict[str, None] = {}
     for leg in legs:
         if asked and leg.kind == "aligned" and leg.align is not None:
