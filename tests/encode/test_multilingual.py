@@ -127,7 +127,8 @@ def test_broken_characters_are_replaced(multilingual_encoder: MultilingualEncode
 
 
 def test_a_long_text_is_the_mean_of_its_windows_and_loses_no_token(use: object) -> None:
-    text = "river stone light engine paper garden winter signal copper bridge " * 12
+    known = "river stone light engine paper garden winter signal copper bridge".split()
+    text = " ".join(["river"] * 40 + np.random.default_rng(0).choice(known, 80).tolist())  # windows of unlike lengths
     encoder = MultilingualEncoder(max_tokens=52, overlap=10, threads=2)
     (encoded,) = encoder.encode_documents([text])
     whole = MultilingualEncoder(max_tokens=1_000).encode_documents([text])[0]
