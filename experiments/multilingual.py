@@ -91,7 +91,7 @@ def multilingual(context: Context) -> Made:
         f"mean: {named(weight)}, whose difference from words on the odd queries is `over words` (paired t-test, Holm)",
         *(
             f"{name}: {c['paragraphs a second']:.0f} paragraphs and {c['queries a second']:.0f} queries of "
-            f"{sets[0].name} for a second of one processor, {c['loaded MB']:.0f} MB resident when loaded"
+            f"{sets[0].name} for a second of one processor, at most {c['loaded MB']:.0f} MB resident"
             for name, c in cost.items()
         ),
     )

@@ -75,7 +75,8 @@ def test_the_table(toys: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_p
     said: dict[str, Any] = json.loads((tmp_path / "out" / "multilingual.json").read_text("utf-8"))
     assert said["settings"]["cost"]["MiniLM"] == cost
     assert [row["half"] for row in said["brief"]["rows"]] == ["odd"] * 3
-    assert "MiniLM: 90 paragraphs and 900 queries of xquad-en for a second of one processor, 200 MB" in made.markdown()
+    said_cost = "MiniLM: 90 paragraphs and 900 queries of xquad-en for a second of one processor, at most 200 MB"
+    assert said_cost in made.markdown()
 
 
 def test_queries_of_one_language_find_texts_of_another(toys: dict[str, Path]) -> None:
