@@ -28,8 +28,8 @@ REVISION = 1
 """Counted up when the same text may get other vectors."""
 
 DEFAULT_TOKENS = 256
-"""The network takes any number. Windows up to this long find paragraphs as well as whole ones do, and find texts of
-several pages better: results/languages."""
+"""The network takes any number. Windows of this length found paragraphs of XQuAD as well as whole ones did (nDCG@10
+within .004), and texts of 16 of them better by .02 to .03."""
 MOST_TOKENS = 8_192
 
 
