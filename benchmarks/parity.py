@@ -135,8 +135,8 @@ def row(
 def causes(own: Any, name: str, field: PostingField, answers: Iterable[Any]) -> dict[str, float]:
     """Mean relative difference between the cluster's score and one by hand: as it is, with rounded frequencies, and
     with one-byte lengths as well."""
-    searcher = own.searcher()
-    searcher = searcher.field_searcher(name)
+    whole_collection = own.searcher()
+    searcher = whole_collection.field_searcher(name)
     scoring: Any = field.scoring
     phi = str(scoring.phi)
     stats = searcher.statistics(phi)
@@ -146,7 +146,7 @@ def causes(own: Any, name: str, field: PostingField, answers: Iterable[Any]) -> 
     errors: dict[str, list[float]] = {"as_is": [], "rounded": [], "one_byte": []}
     for question, (_, hits) in answers:
         prepared = searcher.prepare(field.terms_of(question), scoring)
-        for hit, doc in zip(hits, searcher.find([h.id for h in hits]).tolist(), strict=True):
+        for hit, doc in zip(hits, whole_collection.find([h.id for h in hits]).tolist(), strict=True):
             _, tf = searcher.contributions(prepared, doc)
             there = tf > 0.0
             weights = apply_phi(tf[there].astype(np.float64), phi)

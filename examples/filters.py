@@ -24,7 +24,7 @@ with tempfile.TemporaryDirectory() as folder, zf.Collection.create(Path(folder) 
         for key, title, lang, year, topics, published in PAPERS
     )
     papers.commit()
-    print("fields:", dict(papers.fields))
+    print("columns:", dict(papers.columns))
 
     for where in (
         None,

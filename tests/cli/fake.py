@@ -149,7 +149,13 @@ class Collection:
         return Explanation(self.explain(query, a).value - self.explain(query, b).value, f"{a} above {b}")
 
     def stats(self) -> dict[str, Any]:
-        return {"documents": len(self), "bytes": 2048, "fields": {"words": {"terms": 7, "mean_length": 3.25}}}
+        return {
+            "documents": len(self),
+            "bytes": 2048,
+            "fields": {"words": {"terms": 7, "mean_length": 3.25}},
+            "columns": {},
+            "files": {"field:words": 2048},
+        }
 
     def check(self) -> Report:
         return Report()

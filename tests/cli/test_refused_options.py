@@ -69,12 +69,12 @@ REFUSED = {
             "--take-over", "--keep-missing", "--commit-every 5",
         )
     },
-    "index {d} --into {c} --id-column a": "id_column (--id-column) names a field of a record, and {d} is no file of "
+    "index {d} --into {c} --id-column a": "id_column (--id-column) names a column of a record, and {d} is no file of "
     "records",
-    "index {d}/a.txt --into {c} --text-column a": "text_column (--text-column) names a field of a record, "
+    "index {d}/a.txt --into {c} --text-column a": "text_column (--text-column) names a column of a record, "
     "and {d}/a.txt "
     "is no file of records",
-    "encode {d} --out s --image-column a": "image_column (--image-column) names a field of a record, and "
+    "encode {d} --out s --image-column a": "image_column (--image-column) names a column of a record, and "
     "{d} is no file "
     "of records",
     "index {d}/a.txt --into {c} --follow-links": "follow_links (--follow-links) is about links in a folder, and "

@@ -200,7 +200,7 @@ def test_presets_are_frozen_and_keep_their_promise() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda d, c: check_depth(5, 10), "K is 5, but k is 10"),
+        (lambda d, c: check_depth(5, 10), "rerank_depth is 5, but k is 10"),
         (lambda d, c: check_depth(0, 10), "at least 1, not 0"),
         (lambda d, c: check_depth(2.5, 1), "whole number"),
         (lambda d, c: preset("fastest"), "unknown preset 'fastest'"),

@@ -490,12 +490,7 @@ class Collection(ABC):
 
     @abstractmethod
     def _score(
-        self,
-        field: str,
-        question: Query,
-        ids: Sequence[str],
-        where: Mapping[str, Any] | None,
-        scoring: Scoring | None,
+        self, field: str, query: Query, ids: Sequence[str], where: Mapping[str, Any] | None, scoring: Scoring | None
     ) -> npt.NDArray[np.float64]: ...
 
     @abstractmethod

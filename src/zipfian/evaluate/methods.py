@@ -185,7 +185,7 @@ def search(collection: Any, method: Method, question: Query, k: int, **options: 
     if method.run is not None:
         return method.run(collection, question, k)
     chosen = {**dict(method.options), **options}
-    return collection.search(question.asked_by(chosen.pop("query", None)), k=k, **chosen)
+    return collection.search(question.asked_by(chosen.pop("query_encoder", None)), k=k, **chosen)
 
 
 def picture_argument(picture: Picture | None) -> dict[str, Any]:

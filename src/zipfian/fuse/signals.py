@@ -50,7 +50,7 @@ def coverage(
     >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
     >>> _ = notes.add([{"id": "a", "text": "Plants make food."}, {"id": "b", "text": "Cats sleep."}])
     >>> _ = notes.commit()
-    >>> searcher = notes.view().searcher("words")
+    >>> searcher = notes.searcher().field_searcher("words")
     >>> terms = {"cat": 1.0, "sleep": 1.0}
     >>> query = searcher.prepare(terms)
     >>> _, scores = searcher.search(query, k=1)

@@ -65,7 +65,7 @@ class Reranked:
         )  # fmt: skip
 
 
-def check_depth(depth: Any, k: int, what: str = "K") -> int:
+def check_depth(depth: Any, k: int, what: str = "rerank_depth") -> int:
     """A usable number of candidates to refine: whole, and not fewer than the hits asked for.
 
     Parameters

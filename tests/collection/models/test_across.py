@@ -48,7 +48,7 @@ class TestAcross:
 
     def test_translation_is_explained_from_word_to_patch(self, photos: zf.Collection) -> None:
         found = photos.search("red dogs", field="translated")
-        assert found.settings["leg"] == "translated"
+        assert found.settings["field"] == "translated"
         (half,) = [h for h in found if h.id == "half"]
         tree = found.explain(half)
         assert tree.label.startswith("translated: BM25") and tree.label.endswith("postings of visual")

@@ -94,7 +94,7 @@ class TestTexts:
         assert notes.vector("blank", "dense") is None
 
     def test_the_table_needs_a_table(self, notes: zf.Collection) -> None:
-        with pytest.raises(InvalidInput, match="query_encoder='encoder'"):
+        with pytest.raises(InvalidInput, match="use 'encoder'"):
             notes.search("hound", field="latent", query_encoder="table")
 
     def test_terms_and_vectors_of_a_model_field_are_its_own(self, notes: zf.Collection) -> None:

@@ -20,7 +20,7 @@ class TestHybrid:
     def test_text_is_fused_by_default(self, notes: zf.Collection) -> None:
         found = notes.search("a puppy in the sun", k=3)
         assert found.settings["method"] == "hybrid"
-        assert set(found.settings["legs"]) == {"words", "latent", "dense"}
+        assert set(found.settings["fields"]) == {"words", "latent", "dense"}
         assert found[0].id == "a"
         for hit in found:
             assert set(hit.fields) == {"words", "latent", "dense"}
@@ -101,7 +101,7 @@ class TestHybrid:
         assert again.settings["repeated"]
         assert [(h.id, h.score, h.fields) for h in again] == [(h.id, h.score, h.fields) for h in once]
         assert again.explain(again[0]).value == once[0].score
-        for other in ({"k": 1}, {"method": "rrf"}, {"query": "encoder"}):
+        for other in ({"k": 1}, {"method": "rrf"}, {"query_encoder": "encoder"}):
             assert "repeated" not in notes.search("puppy in the sun", **{"k": 2, **other}).settings
         notes.add([{"id": "new", "text": "puppy in the sun"}])
         notes.commit()
@@ -129,8 +129,8 @@ class TestHybrid:
             ({"preset": "magic"}, "unknown preset 'magic'; one of latency-first"),
             ({"field": "visual"}, "there is no field 'visual'"),
             ({"method": "rrf", "field": "words"}, "give one of field=, method= and preset="),
-            ({"method": "two-stage", "K": 2, "k": 3}, "K is 2, but k is 3"),
-            ({"method": "rrf", "K": 5}, "rerank_depth= is for methods that rerank"),
+            ({"method": "two-stage", "rerank_depth": 2, "k": 3}, "rerank_depth is 2, but k is 3"),
+            ({"method": "rrf", "rerank_depth": 5}, "rerank_depth= is for methods that rerank"),
             ({"scoring": zf.Dot()}, "scoring= is for one field"),
             ({"field": "dense", "scoring": zf.Dot()}, "compared by cosine"),
         ],

@@ -79,7 +79,7 @@ class TestTexts:
         found = notes.search(ASKED, k=1, method="late", rerank_depth=1)
         whole = notes.search(ASKED, k=3, method="late")
         assert found[0].score == {hit.id: hit.score for hit in whole}[found[0].id]
-        with pytest.raises(InvalidInput, match="K is 1, but k is 2"):
+        with pytest.raises(InvalidInput, match="rerank_depth is 1, but k is 2"):
             notes.search(ASKED, k=2, method="late", rerank_depth=1)
 
     def test_candidates_are_encoded_once(

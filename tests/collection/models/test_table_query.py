@@ -33,7 +33,7 @@ def test_no_encoder_sees_the_query(plain: zf.Collection, text: ToyText) -> None:
     text.seen.clear()
     found = plain.search("puppy", query_encoder="table")
     assert [h.id for h in found] == ["a"] and not text.seen
-    assert found.settings["left_out"] == ["dense"] and found.settings["legs"] == ["words"]
+    assert found.settings["left_out"] == ["dense"] and found.settings["fields"] == ["words"]
     assert found[0].score == plain.search("puppy", field="words")[0].score  # one field left: its own scores
     plain.search("puppy")
     assert text.seen  # the encoder is asked where nobody forbids it
