@@ -28,10 +28,11 @@ import numpy as np
 from benchmarks import machine
 from benchmarks.workloads import SHAPES, Workload, load
 from tests.cluster.server import Cluster
-from zipfian import BM25, Collection, Field
+from zipfian import BM25, Collection
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch import BulkSettings
 from zipfian.engines.opensearch.verify import agreement
+from zipfian.fields import Sparse
 
 FIELD = "visual"
 WARM_UP = 300
@@ -57,7 +58,7 @@ class Bench:
 
     def __init__(self, args: argparse.Namespace, cluster: Cluster, folder: Path) -> None:
         shape = SHAPES[args.workload]
-        fields = {FIELD: Field.terms(shape.n_terms + 1, scoring=BM25(k1=shape.k1, b=shape.b))}
+        fields = {FIELD: Sparse(shape.n_terms + 1, scoring=BM25(k1=shape.k1, b=shape.b))}
         self.unknown = ([shape.n_terms], [1.0])
         """A query that no document matches."""
         bulk = BulkSettings(documents=args.bulk, requests=2, patience=600.0)

@@ -21,8 +21,8 @@ import zipfian as zf
 from benchmarks import machine
 from zipfian.collection.execute import Run
 from zipfian.collection.plan import SearchPlan
-from zipfian.collection.query import Query
 from zipfian.collection.retrievers import field_query
+from zipfian.fields.query import Query
 from zipfian.fuse.adaptive import Adaptive
 from zipfian.rerank.adaptive_k import AdaptiveK
 
@@ -80,9 +80,9 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         latent = zipfian_terms(rng, n, 240, 16_384)
         dense = rng.normal(size=(n, 384)).astype(np.float32)
         fields = {
-            "words": zf.Field.words(),
-            "latent": zf.Field.terms(16_384, scoring=zf.BM25(k1=4, b=0.7, phi="power:0.65")),
-            "dense": zf.Field.dense(vector="dense"),
+            "words": zf.Words(),
+            "latent": zf.Sparse(16_384, scoring=zf.BM25(k1=4, b=0.7, phi="power:0.65")),
+            "dense": zf.Dense(vector="dense"),
         }
         with zf.Collection.create(Path(folder) / "texts.zf", fields, encodings=False) as col:
             col.add(
@@ -112,8 +112,8 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         visual = zipfian_terms(rng, n, 96, 11_520)
         dense = np.maximum(rng.normal(size=(n, 1280)), 0).astype(np.float32)
         fields = {
-            "visual": zf.Field.terms(11_520, scoring=zf.BM25(k1=8, b=0.7)),
-            "dense": zf.Field.dense(vector="dense"),
+            "visual": zf.Sparse(11_520, scoring=zf.BM25(k1=8, b=0.7)),
+            "dense": zf.Dense(vector="dense"),
         }
         with zf.Collection.create(Path(folder) / "pictures.zf", fields, encodings=False) as col:
             col.add({"id": str(i), "terms": {"visual": visual[i]}, "vector": {"dense": dense[i]}} for i in range(n))

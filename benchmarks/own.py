@@ -126,7 +126,7 @@ def collection(path: Path, workload: workloads.Workload, repeats: int) -> list[R
 
     n = workload.n_docs
     start = time.perf_counter()
-    with zf.Collection.create(path, {"visual": zf.Field.terms(18_432)}) as made:
+    with zf.Collection.create(path, {"visual": zf.Sparse(18_432)}) as made:
         made.add(documents())
         made.merge()
         made.commit()

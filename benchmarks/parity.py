@@ -2,7 +2,7 @@
 
     python -m benchmarks.parity --scifact DIR --pets DIR [--out parity.json]
 
-SciFact through `Field.words` and `Field.latent`, Pets through `Field.visual`, all documents and queries, each field as
+SciFact through `Words` and `Latent`, Pets through `Visual`, all documents and queries, each field as
 it is by
 default and once more with b = 0. What remains is put down to its causes: scores are computed once more by hand from the
 folder's postings, first with term frequencies rounded as they are sent, then with document lengths cut to one byte as
@@ -25,13 +25,14 @@ import numpy as np
 
 from tests.cluster.server import Cluster
 from tests.cluster.smallfloat import rounded
-from zipfian import BM25, Collection, Field
-from zipfian.collection.query import Query, encode_together
+from zipfian import BM25, Collection
 from zipfian.encode.cache import EncodingCache, content_hash
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch.verify import agreement
 from zipfian.evaluate import measures
 from zipfian.evaluate.datasets import Dataset, load_beir, load_class_folders
+from zipfian.fields import Field, Latent, PostingField, Visual, Words
+from zipfian.fields.query import Query, encode_together
 from zipfian.index.phi import apply_phi
 
 K = 10
@@ -41,15 +42,15 @@ EXPLAINED = 200
 """Queries whose scores are computed by hand."""
 
 
-def flat(field: Field) -> Field:
+def flat(field: PostingField) -> PostingField:
     """The field without length normalisation."""
     if not isinstance(field.scoring, BM25):
         raise ValueError("only BM25 has a b")
-    return replace(field, scoring=replace(field.scoring, b=0.0))
+    return field.with_scoring(replace(field.scoring, b=0.0))
 
 
 def run(
-    dataset: Dataset, fields: dict[str, Field], measure: str, address: str, most: int | None
+    dataset: Dataset, fields: dict[str, PostingField], measure: str, address: str, most: int | None
 ) -> Iterator[dict[str, Any]]:
     """One row for each field, and one for it with b = 0."""
     every = {**fields, **{f"{name}-flat": flat(field) for name, field in fields.items()}}
@@ -96,9 +97,9 @@ def listed(hits: Iterable[Any], out: frozenset[str]) -> list[Seen]:
 
 def questions(asked: Sequence[tuple[str, Any]], fields: Sequence[Field]) -> Iterator[tuple[str, Query]]:
     """Queries with their encoders' passes; pictures that are in the encode cache, with the terms kept there."""
-    if all(field.kind == "visual" for field in fields) and len(fields) == 1 and fields[0].model is not None:
-        vocabulary, cache = fields[0].model.load_vocabulary(), EncodingCache()
-        form = f"{fields[0].model.encoder.fingerprint}\n{vocabulary.compact_form}"
+    if len(fields) == 1 and isinstance(fields[0], Visual):
+        vocabulary, cache = fields[0].vocabulary, EncodingCache()
+        form = f"{fields[0].encoder.fingerprint}\n{vocabulary.compact_form}"
         kept = {i: cache.get(form, content_hash(q.image.path, "image")) for i, q in asked}
         if all(arrays is not None for arrays in kept.values()):
             yield from ((i, Query(vocabulary.query_compact(arrays or {}))) for i, arrays in kept.items())
@@ -112,8 +113,8 @@ def questions(asked: Sequence[tuple[str, Any]], fields: Sequence[Field]) -> Iter
 
 
 def row(
-    dataset: Dataset, name: str, field: Field, measure: str, ids: Sequence[str], answers: Sequence[Any], own: Any,
-    loss: float, copied: float,
+    dataset: Dataset, name: str, field: PostingField, measure: str, ids: Sequence[str], answers: Sequence[Any],
+    own: Any, loss: float, copied: float,
 ) -> dict[str, Any]:  # fmt: skip
     report = agreement((found for _, found in answers), K)
     qrels = {i: dataset.qrels[i] for i in ids}
@@ -131,7 +132,7 @@ def row(
     }  # fmt: skip
 
 
-def causes(own: Any, name: str, field: Field, answers: Iterable[Any]) -> dict[str, float]:
+def causes(own: Any, name: str, field: PostingField, answers: Iterable[Any]) -> dict[str, float]:
     """Mean relative difference between the cluster's score and one by hand: as it is, with rounded frequencies, and
     with one-byte lengths as well."""
     whole_collection = own.searcher()
@@ -144,7 +145,7 @@ def causes(own: Any, name: str, field: Field, answers: Iterable[Any]) -> dict[st
     lengths, mean = stats.lengths[0], stats.mean_length * stats.unit
     errors: dict[str, list[float]] = {"as_is": [], "rounded": [], "one_byte": []}
     for question, (_, hits) in answers:
-        prepared = searcher.prepare(question.weights(field), scoring)
+        prepared = searcher.prepare(field.terms_of(question), scoring)
         for hit, doc in zip(hits, whole_collection.find([h.id for h in hits]).tolist(), strict=True):
             _, tf = searcher.contributions(prepared, doc)
             there = tf > 0.0
@@ -189,12 +190,12 @@ def main() -> None:
     with Cluster(3, args.heap, quick=False) as cluster:
         base = f"opensearch://{cluster.hosts}"
         if args.scifact:
-            fields = {"words": Field.words(), "latent": Field.latent()}
+            fields = {"words": Words(), "latent": Latent()}
             rows += run(load_beir(args.scifact), fields, "ndcg@10", f"{base}/parity-scifact", args.queries)
             print(table(rows), flush=True)
         if args.pets:
             pets = load_class_folders(args.pets)
-            rows += run(pets, {"visual": Field.visual()}, "r@1", f"{base}/parity-pets", args.queries)
+            rows += run(pets, {"visual": Visual()}, "r@1", f"{base}/parity-pets", args.queries)
     print(table(rows))
     if args.out:
         args.out.write_text(json.dumps(rows, indent=1))

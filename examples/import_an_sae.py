@@ -66,8 +66,8 @@ with tempfile.TemporaryDirectory() as place:
     weights = convert_sae(made_up(Path(place) / "saelens"), Path(place) / "my-sae")
     print(f"{weights.n_terms} terms over vectors of {weights.dim} numbers, {weights.k} a token")
 
-    field = zf.Field.latent(str(Path(place) / "my-sae"), encoder=MeaningEncoder())
-    with zf.Collection.create(Path(place) / "pets.zf", {"words": zf.Field.words(), "latent": field}) as pets:
+    field = zf.Latent(str(Path(place) / "my-sae"), encoder=MeaningEncoder())
+    with zf.Collection.create(Path(place) / "pets.zf", {"words": zf.Words(), "latent": field}) as pets:
         pets.add([{"id": "rex", "text": "The dog naps."}, {"id": "tom", "text": "A kitten plays."}])
         pets.commit()
         print("by words:  ", [hit.id for hit in pets.search("puppy", field="words")])

@@ -19,7 +19,6 @@ from experiments.hybridvl.data import OTHERS, caption_set, loo_first, several
 from experiments.plots import Plot
 from zipfian.collection.execute import Run
 from zipfian.collection.plan import SearchPlan
-from zipfian.collection.query import Query
 from zipfian.collection.retrievers import field_query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.build import built
@@ -28,6 +27,7 @@ from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import METHODS
 from zipfian.evaluate.protocols import karpathy
 from zipfian.evaluate.questions import streamed
+from zipfian.fields.query import Query
 from zipfian.fuse.adaptive import Adaptive
 from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.rerank.dense import rerank_dense

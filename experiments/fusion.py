@@ -14,13 +14,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.base import Brief, Context, Made, Row, Table
-from zipfian.collection import Collection, Field
+from zipfian.collection import Collection
 from zipfian.evaluate.compare import Options, compare, run_all
 from zipfian.evaluate.datasets import load_beir
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import find
 from zipfian.evaluate.runner import MethodResult
 from zipfian.evaluate.significance import Comparison, holm, paired
+from zipfian.fields import Dense, Field, Latent, Words
 
 CHOSE = frozenset({"scifact", "cisi", "cacm", "limit-small"})
 """Collections on which settings of the shipped vocabulary, its scoring or the fusion were chosen (`fuse/adaptive.py`,
@@ -138,13 +139,13 @@ def _means(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def _encoded(dataset: Dataset, makers: Mapping[str, Any]) -> None:
     """One pass of the encoder for all vocabularies, which stays in the encode cache; else each would cost its own."""
-    fields = {f"latent-{i}": Field.latent(vocabulary) for i, vocabulary in enumerate(makers.values())}
-    with _collection(dataset, {**fields, "dense": Field.dense("text")}):
+    fields = {f"latent-{i}": Latent(vocabulary) for i, vocabulary in enumerate(makers.values())}
+    with _collection(dataset, {**fields, "dense": Dense("text")}):
         pass
 
 
 def _measured(dataset: Dataset, vocabulary: Any) -> dict[str, MethodResult]:
-    fields = {"words": Field.words(), "latent": Field.latent(vocabulary), "dense": Field.dense("text")}
+    fields = {"words": Words(), "latent": Latent(vocabulary), "dense": Dense("text")}
     with _collection(dataset, fields) as collection:
         return run_all(collection, find(SEEDED, "text"), dataset, (MEASURE,), DEPTH, Options(timed=False))
 

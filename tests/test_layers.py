@@ -25,6 +25,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("fuse",),
     ("rerank",),
     ("explain",),
+    ("fields",),
     ("collection",),
     ("engines",),
     ("ingest",),

@@ -4,7 +4,7 @@
         --images FOLDER --test FOLDER --out OUT --plan head:k16:w5120:s0,block20:k16:w5120:s0
 
 Needs torch, safetensors, Pillow and numpy. `head` is the map of the last convolution, `blockN` that of a block before
-it. Each vocabulary is written as a folder that `Field.visual(FOLDER)` reads, so that `python -m experiments
+it. Each vocabulary is written as a folder that `Visual(FOLDER)` reads, so that `python -m experiments
 bm25v-table3`
 and `bm25v-ablation` can measure it again through the package; `ablation.json` holds what was measured here.
 """

@@ -33,13 +33,13 @@ def figure6(context: Context) -> Made:
     dataset = load_class_folders(context.path("pets"))
     with built(dataset, ["dense"], context.work) as collection, faiss_threads(1):
         searcher = collection.searcher()
-        field, dense = searcher.settings.field("dense"), searcher.dense("dense")
+        field, dense = searcher.settings.vectors("dense"), searcher.dense("dense")
         keys = list(dataset.queries)
         sample = keys[:: max(1, len(keys) // QUERIES)][
             :QUERIES
         ]  # of all classes: they lie in the order of their folders
         part = replace(dataset, queries={key: dataset.queries[key] for key in sample})
-        vectors = [question.pooled(field) for question in ready(part, field).values()]
+        vectors = [field.vector_of(question) for question in ready(part, field).values()]
         relevant = [set(dataset.qrels[key]) - dataset.ignore.get(key, frozenset()) for key in sample]
         exact = [set(dense.search(v, 10)[0].tolist()) for v in vectors]
         rows = [_row(searcher, dense, name, label, vectors, relevant, exact) for name, label in FAMILIES.items()]

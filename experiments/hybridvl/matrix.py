@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from experiments import limits
 from experiments.hybridvl.questions import ready
-from zipfian.collection.query import Query
 from zipfian.collection.retrievers import field_query
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.evaluate.datasets.base import Dataset
+from zipfian.fields.query import Query
 
 F64 = npt.NDArray[np.float64]
 

@@ -8,23 +8,21 @@ encoded at all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from zipfian.collection.encoding import Encoding
-from zipfian.collection.fields import Field
-from zipfian.collection.items import Item
-from zipfian.collection.model import Model
-from zipfian.collection.query import Query, encode_together
 from zipfian.encode.cache import EncodingCache
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import asked
 from zipfian.evaluate.questions import AT_ONCE
+from zipfian.fields import Aligned, Field
+from zipfian.fields.item import Item
+from zipfian.fields.query import Query, encode_together
 
 
 def ready(dataset: Dataset, field: Field, cache: EncodingCache | None = None) -> dict[str, Query]:
     """Query id -> question, encoded for the field; `cache` is the user's own unless given."""
     questions = {key: asked(query) for key, query in dataset.queries.items()}
-    if field.has_vectors and field.asks_for == "image":
+    if field.has_vectors and field.takes == "image":
         return _pictures(questions, field, EncodingCache() if cache is None else cache)
     encode_some(list(questions.values()), field)
     return questions
@@ -32,7 +30,7 @@ def ready(dataset: Dataset, field: Field, cache: EncodingCache | None = None) ->
 
 def encode_some(questions: Sequence[Query], field: Field) -> None:
     """The encoder's passes of texts, side by side; pictures have too many patches to keep those of all."""
-    if field.asks_for == "text":
+    if field.takes == "text":
         for start in range(0, len(questions), AT_ONCE):
             encode_together(questions[start : start + AT_ONCE], [field])
 
@@ -40,9 +38,7 @@ def encode_some(questions: Sequence[Query], field: Field) -> None:
 def _pictures(questions: Mapping[str, Query], field: Field, cache: EncodingCache) -> dict[str, Query]:
     """Questions of the pictures' vectors, made by the field that has such pictures as documents."""
     name = "asked"
-    made = (
-        replace(field, vector=None) if field.align is None else replace(field, model=Model(field.align.picture.encoder))
-    )
+    made = field.changed(source="image") if isinstance(field, Aligned) else field.changed(vector=None)
     items = [Item(key, None, {}, {}, {}, 0, image=question.image) for key, question in questions.items()]
     problems = Encoding({name: made}, cache).fill(items)
     if problems:

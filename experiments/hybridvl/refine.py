@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from experiments.hybridvl.matrix import Scores, blend, score_all, score_matrix
 from experiments.hybridvl.questions import encode_some
-from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.datasets.base import Dataset
+from zipfian.fields.query import Query
 from zipfian.rerank.training_free import TAU, Variant, context_coherence, rerank_training_free
 from zipfian.retrieve.scoring import TfIdf
 

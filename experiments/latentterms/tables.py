@@ -10,7 +10,7 @@ from typing import Any
 from experiments.base import Context, Made, Table
 from experiments.paper import LATENTTERMS_TABLE1, LATENTTERMS_TABLE2, LATENTTERMS_TABLE5, LATENTTERMS_TABLE7
 from experiments.plots import Plot
-from zipfian.collection import Collection, Field
+from zipfian.collection import Collection
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import tuning
 from zipfian.evaluate.build import built
@@ -20,6 +20,7 @@ from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import METHODS, Method
 from zipfian.evaluate.results import MARKS_LEGEND
 from zipfian.evaluate.significance import paired
+from zipfian.fields import Field, Latent
 from zipfian.retrieve.scoring import Dot
 from zipfian.vocabulary import Pruning
 
@@ -138,7 +139,7 @@ def table5(context: Context) -> Made:
         dataset = load_beir(path)
         base: dict[str, Any] = {}
         for percent in PRUNED:
-            fields = {"latent": Field.latent(pruning=Pruning(drop_top_share=percent / 100))}
+            fields: dict[str, Field] = {"latent": Latent(pruning=Pruning(drop_top_share=percent / 100))}
             result = _fresh(context, dataset, fields, METHODS["latent"], keys, f"{name}-pruned-{percent}")
             base = base or dict(result.per_query)
             test = paired(base["ndcg@10"], result.per_query["ndcg@10"])

@@ -15,11 +15,11 @@ import numpy as np
 from experiments.base import Context, Made, Row, Table
 from experiments.plots import Plot
 from experiments.surrogate import curve
-from zipfian.collection.encoding import unit
 from zipfian.encode.cache import EncodingCache, content_hash
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.rmac import Rmac
 from zipfian.evaluate.datasets import load_captions, load_class_folders
+from zipfian.fields.reader import unit
 from zipfian.types import Encoded, FloatArray
 
 NEAREST = 10

@@ -14,9 +14,9 @@ from PIL import Image
 from tests.cli import fake
 from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
 from zipfian.cli import main
-from zipfian.collection.fields import Field
-from zipfian.collection.fields import default_field as real_field
 from zipfian.encode.cache import EncodingCache
+from zipfian.fields import Aligned, Dense, Field, Latent, Translated, Visual
+from zipfian.fields.named import default_field as real_field
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -62,14 +62,14 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toys:
 
     def field(name: str, beside: tuple[str, ...] = ()) -> Field:
         if name == "latent":
-            return Field.latent(sae, encoder=made.text)
+            return Latent(sae, encoder=made.text)
         if name == "visual":
-            return Field.visual(sae, encoder=made.image)
+            return Visual(sae, encoder=made.image)
         if name in ("dense", "dense-text", "dense-image"):
             picture = name == "dense-image" or (name == "dense" and "visual" in beside)
-            return Field.dense(encoder=made.image if picture else made.text)
+            return Dense(encoder=made.image if picture else made.text)
         if name in ("aligned", "translated"):
-            make = Field.aligned if name == "aligned" else Field.translated
+            make = Aligned if name == "aligned" else Translated
             return make(model=str(align), text=made.text, image=made.image)
         return real_field(name, beside)
 
@@ -77,7 +77,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toys:
         def __init__(self, path: Path | None = None, **options: int) -> None:
             super().__init__(path or tmp_path / "encodings", **options)
 
-    monkeypatch.setattr("zipfian.collection.fields.default_field", field)
+    monkeypatch.setattr("zipfian.fields.named.default_field", field)
     monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
     return made
 

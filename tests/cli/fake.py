@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from zipfian.errors import IndexNotFound, InvalidInput
+from zipfian.fields import Words
 from zipfian.types import Explanation
 
 
@@ -92,7 +92,7 @@ class Collection:
 
     @property
     def fields(self) -> dict[str, Any]:
-        return {"words": SimpleNamespace(kind="words", source="text", asks_for="text", model=None)}
+        return {"words": Words()}
 
     def close(self) -> None:
         self.closed = True

@@ -8,9 +8,9 @@ import pytest
 
 from tests.cli.conftest import RED, Toys, picture
 from zipfian.cli import _encoding
-from zipfian.collection.fields import make_fields
 from zipfian.encode import models
 from zipfian.encode.models import Model
+from zipfian.fields.named import make_fields
 from zipfian.ingest.source import open_source
 
 

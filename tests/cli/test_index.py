@@ -139,7 +139,7 @@ def test_an_interrupted_run_keeps_what_it_committed(
 def test_long_runs_commit_by_the_clock(
     tmp_path: Path, photos: Path, toys: Toys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from zipfian.collection.fields import make_fields
+    from zipfian.fields.named import make_fields
 
     monkeypatch.setattr(follow, "ADD_PICTURES", 1)
     ticks = iter(range(0, 100_000, 50))
@@ -260,8 +260,8 @@ def test_pictures_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_field_names_are_those_of_the_library() -> None:
-    from zipfian.collection.fields import default_field
     from zipfian.errors import InvalidInput
+    from zipfian.fields.named import default_field
 
     with pytest.raises(InvalidInput) as error:
         default_field("nothing")

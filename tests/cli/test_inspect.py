@@ -10,7 +10,8 @@ pytest.importorskip("safetensors")
 
 from tests.cli.conftest import Command
 from tests.cli.tiny import TinyEncoder, vocabulary
-from zipfian import Collection, Field
+from zipfian import Collection
+from zipfian.fields import Latent, Visual, Words
 
 TEXTS = {
     "one": "The cat saw a dog. The cat ran <script>alert(1)</script>.",
@@ -29,7 +30,7 @@ def model(tmp_path: Path) -> Path:
 def path(tmp_path: Path, model: Path) -> Path:
     """A collection of words and latent terms."""
     where = tmp_path / "texts.zf"
-    fields = {"words": Field.words(), "latent": Field.latent(model, encoder=TinyEncoder())}
+    fields = {"words": Words(), "latent": Latent(model, encoder=TinyEncoder())}
     with Collection.create(where, fields=fields, encodings=False) as collection:
         collection.add({"id": name, "text": text} for name, text in TEXTS.items())
         collection.commit()
@@ -44,7 +45,7 @@ def pictures(tmp_path: Path, model: Path) -> Path:
     pixels[16:32, 32:48] = 0  # row 1, column 2
     image.fromarray(pixels).save(tmp_path / "p.png")
     where = tmp_path / "pictures.zf"
-    fields = {"visual": Field.visual(model, encoder=TinyEncoder("image"))}
+    fields = {"visual": Visual(model, encoder=TinyEncoder("image"))}
     with Collection.create(where, fields=fields, encodings=False) as collection:
         collection.add([{"id": "p", "image": str(tmp_path / "p.png")}])
         collection.commit()
@@ -205,7 +206,7 @@ def test_patches_of_a_visual_term_are_cut_out(pictures: Path, tmp_path: Path, zi
 def test_the_visual_words_of_a_picture(
     pictures: Path, model: Path, tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zipfian.collection.model._default_encoder", TinyEncoder)
+    monkeypatch.setattr("zipfian.fields.model._default_encoder", TinyEncoder)
     drawn = tmp_path / "drawn.png"
     arguments = ("inspect", "--image", tmp_path / "p.png", "--vocabulary", model)
     told = json.loads(zipfian(*arguments, "--out", drawn, "--json")[1])
@@ -220,7 +221,7 @@ def test_the_visual_words_of_a_picture(
 
 
 def test_the_terms_of_a_text(model: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfian.collection.model._default_encoder", TinyEncoder)
+    monkeypatch.setattr("zipfian.fields.model._default_encoder", TinyEncoder)
     arguments = ("inspect", "--text", "A cat, a dog and a cat", "--vocabulary", model)
     told = json.loads(zipfian(*arguments, "--json")[1])
     assert [(row["label"], row["weight"]) for row in told["terms"]] == [("cat, cats", 4.0), ("dog", 2.0)]

@@ -14,8 +14,8 @@ import pytest
 import zipfian as zf
 from tests.encode.hub import tiny
 from tests.encode.hub.tiny import needs_hub
-from zipfian import Field
 from zipfian.encode.cache import EncodingCache
+from zipfian.fields import Aligned, Translated, Visual
 from zipfian.vocabulary._sae_weights import SaeWeights, save_weights
 from zipfian.vocabulary.aligned import AlignedHeads
 
@@ -102,9 +102,9 @@ def test_heads_and_table_of_any_encoders(zipfian: Command, models: Path, data: P
     assert measured["dev"]["table"]["t2i_r@5"] > chance
 
     fields = {
-        "visual": Field.visual(models / "sae", encoder=_image(models)),
-        "aligned": Field.aligned(model=str(out)),
-        "translated": Field.translated(model=str(out)),
+        "visual": Visual(models / "sae", encoder=_image(models)),
+        "aligned": Aligned(model=str(out)),
+        "translated": Translated(model=str(out)),
     }
     with zf.Collection.create(tmp_path / "c.zf", fields, encodings=False) as c:
         c.add({"id": str(i), "image": str(data / "pictures" / f"{i}.png")} for i in range(60, 80))
@@ -134,9 +134,9 @@ def test_heads_that_read_visual_words(zipfian: Command, models: Path, data: Path
         *source(data), *encoders(models), *SMALL, "--term-rank", 8, "--out", out, "--members", 1, "--no-table"
     )
     assert code == 0, error
-    assert "t2i_r@10" in printed and "Field.aligned(model=" in printed
+    assert "t2i_r@10" in printed and "Aligned(model=" in printed
     assert AlignedHeads.load(out).uses_terms
-    assert Field.aligned(model=str(out)).align is not None
+    assert Aligned(model=str(out)).align is not None
 
 
 @needs_hub
@@ -145,7 +145,7 @@ def test_without_a_vocabulary_there_is_no_table(zipfian: Command, models: Path, 
     plain = ("--text-encoder", models / "bert", "--image-encoder", models / "clip")
     code, _, error = zipfian(*source(data), *plain, *SMALL, "--out", out, "--members", 1)
     assert code == 0, error
-    with zf.Collection.create(tmp_path / "p.zf", {"aligned": Field.aligned(model=str(out))}, encodings=False) as c:
+    with zf.Collection.create(tmp_path / "p.zf", {"aligned": Aligned(model=str(out))}, encodings=False) as c:
         c.add([{"id": "0", "image": str(data / "pictures" / "0.png")}])
         c.commit()
         assert c.search("river", k=1)[0].id == "0"

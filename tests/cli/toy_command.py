@@ -16,9 +16,9 @@ from typing import Any
 
 from tests.toys import ToyImage, ToyText
 from zipfian.cli import encode, main
-from zipfian.collection import fields
 from zipfian.encode import folder, shards
 from zipfian.encode.registry import register
+from zipfian.fields import Dense, Field, Latent, Visual, named
 from zipfian.types import Encoded
 
 DELAY = float(os.environ.get("TOY_DELAY", "0"))
@@ -36,19 +36,19 @@ class SlowText(ToyText):
 
 
 def run(vocabulary: Path, arguments: Sequence[str]) -> int:
-    text, image, real = SlowText("process"), ToyImage("process"), fields.default_field
+    text, image, real = SlowText("process"), ToyImage("process"), named.default_field
 
-    def field(name: str, beside: Sequence[str] = ()) -> fields.Field:
+    def field(name: str, beside: Sequence[str] = ()) -> Field:
         made: dict[str, Any] = {
-            "latent": lambda: fields.Field.latent(vocabulary, encoder=text),
-            "visual": lambda: fields.Field.visual(vocabulary, encoder=image),
-            "dense-text": lambda: fields.Field.dense(encoder=text),
+            "latent": lambda: Latent(vocabulary, encoder=text),
+            "visual": lambda: Visual(vocabulary, encoder=image),
+            "dense-text": lambda: Dense(encoder=text),
         }
         return made[name]() if name in made else real(name, beside)
 
     register(text)
     register(image)
-    fields.default_field = field
+    named.default_field = field
     folder.root = lambda: Path(os.environ["TOY_CACHE"])
     if DELAY:
         encode.AT_ONCE = 4

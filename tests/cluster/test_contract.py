@@ -12,9 +12,10 @@ import pytest
 
 from tests.cluster.samples import FILTERS, codes, texts, with_metadata
 from tests.toys import ToyText, toy_vocabulary
-from zipfian import BM25, Collection, Field
+from zipfian import BM25, Collection
 from zipfian.engines import opensearch
 from zipfian.errors import IndexExists, IndexNotFound, InvalidInput, ReadOnly
+from zipfian.fields import Dense, Latent, Sparse, Words
 from zipfian.retrieve.scoring import Dot
 
 Make = Callable[..., Any]
@@ -114,7 +115,7 @@ def test_filters_agree(tmp_path: Path, address: str) -> None:
 
 
 def test_explanations_sum_to_the_score(make: Make) -> None:
-    fields = {"words": Field.words(), "codes": Field.terms(500), "dot": Field.terms(500, tf="count", scoring=Dot())}
+    fields = {"words": Words(), "codes": Sparse(500), "dot": Sparse(500, tf="count", scoring=Dot())}
     with make(fields) as c:
         rows = codes(40)
         whole = [{t: float(round(10 * w)) or 1.0 for t, w in row.items()} for row in rows]
@@ -187,7 +188,7 @@ def test_bad_documents_are_named_and_those_before_are_kept(make: Make) -> None:
 
 
 def test_opening(make: Make) -> None:
-    with make({"words": Field.words(scoring=BM25(k1=0.9, b=0.4))}) as c:
+    with make({"words": Words(scoring=BM25(k1=0.9, b=0.4))}) as c:
         c.add([{"id": "a", "text": "apple", "metadata": {"n": 1}}])
         c.commit()
     with make.open(make.path) as again:  # type: ignore[attr-defined]
@@ -209,9 +210,7 @@ TEXTS = {"a": "A puppy sleeps in the sun.", "b": "The automobile is red.", "c": 
 def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
     encoder = ToyText()
     sae = toy_vocabulary(tmp_path / "toy-sae")
-    with make(
-        {"words": Field.words(), "latent": Field.latent(sae, encoder=encoder), "dense": Field.dense(encoder=encoder)}
-    ) as c:
+    with make({"words": Words(), "latent": Latent(sae, encoder=encoder), "dense": Dense(encoder=encoder)}) as c:
         c.add({"id": i, "text": t} for i, t in TEXTS.items())
         c.commit()
         assert not c.search("hound", field="words")
@@ -282,7 +281,7 @@ def test_documents_by_filter(make: Make) -> None:
 
 
 def test_what_cannot_be_the_same_says_so(address: str) -> None:
-    with opensearch.create(address, {"words": Field.words(), "dense": Field.dense(vector="v")}) as c:
+    with opensearch.create(address, {"words": Words(), "dense": Dense(vector="v")}) as c:
         c.add([{"id": "a", "text": "x", "vector": {"v": [1.0, 0.0]}}, {"id": "b", "text": "x"}])
         c.commit()
         scores = c.score("dense", np.array([1.0, 1.0]), ["a", "b"])
@@ -291,6 +290,6 @@ def test_what_cannot_be_the_same_says_so(address: str) -> None:
         with pytest.raises(InvalidInput, match="keeps what it acknowledged"):
             c.rollback()
         with pytest.raises(InvalidInput, match="copy_from"):
-            c.add_field("more", Field.words())
+            c.add_field("more", Words())
         with pytest.raises(InvalidInput, match="no data with a commit"):
             c.commit({"x": 1})

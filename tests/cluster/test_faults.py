@@ -17,10 +17,10 @@ import pytest
 from tests.cluster.proxy import Fault, proxy
 from tests.cluster.samples import texts
 from tests.cluster.server import Cluster, free_ports
-from zipfian import Field
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch import BulkSettings, DocumentsRejected, EngineUnavailable
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
+from zipfian.fields import Words
 
 SMALL = BulkSettings(documents=50, patience=60.0)
 
@@ -225,7 +225,7 @@ def test_a_node_killed_while_indexing(cluster: Cluster, address: str) -> None:
 
 
 def test_a_node_killed_while_searching(cluster: Cluster, address: str) -> None:
-    with opensearch.create(address, {"words": Field.words()}, shards=3, replicas=1) as c:
+    with opensearch.create(address, {"words": Words()}, shards=3, replicas=1) as c:
         c.add(texts(500))
         c.commit()
         cluster.wait("green")

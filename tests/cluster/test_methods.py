@@ -17,9 +17,10 @@ import pytest
 from tests.cluster.samples import ToySplade
 from tests.collection.models.conftest import picture
 from tests.toys import MEANINGS, ToyImage, ToyText, toy_alignment, toy_vocabulary
-from zipfian import BM25, Collection, Field
+from zipfian import BM25, Collection
 from zipfian.engines import opensearch
 from zipfian.errors import InvalidInput, LimitExceeded
+from zipfian.fields import Aligned, Dense, Latent, Scalar, Splade, Translated, Visual, Words
 from zipfian.fuse import RRF, Linear
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
@@ -45,11 +46,11 @@ def notes(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     texts = [text_of(i) for i in range(N)]
     ScalarVocabulary.fit([e.pooled for e in encoder.encode_documents(texts)], seed=1).save(folder / "codes")
     fields = {
-        "words": Field.words(scoring=FLAT),
-        "latent": Field.latent(sae, encoder=encoder, scoring=FLAT),
-        "splade": Field.splade(ToySplade()),
-        "scalar": Field.scalar(folder / "codes", encoder=encoder),
-        "dense": Field.dense(encoder=encoder),
+        "words": Words(scoring=FLAT),
+        "latent": Latent(sae, encoder=encoder, scoring=FLAT),
+        "splade": Splade(ToySplade()),
+        "scalar": Scalar(folder / "codes", encoder=encoder),
+        "dense": Dense(encoder=encoder),
     }
     documents = [{"id": f"d{i}", "text": t, "metadata": {"n": i}} for i, t in enumerate(texts)]
     yield from both(folder, f"opensearch://{cluster.hosts}/methods-notes", fields, documents)
@@ -62,10 +63,10 @@ def photos(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     sae = toy_vocabulary(folder / "sae")
     across: dict[str, Any] = {"model": str(toy_alignment(folder / "align", sae)), "text": text, "image": image}
     fields = {
-        "visual": Field.visual(sae, encoder=image, scoring=FLAT),
-        "dense": Field.dense(encoder=image),
-        "aligned": Field.aligned(**across),
-        "translated": Field.translated(**across, scoring=FLAT),
+        "visual": Visual(sae, encoder=image, scoring=FLAT),
+        "dense": Dense(encoder=image),
+        "aligned": Aligned(**across),
+        "translated": Translated(**across, scoring=FLAT),
     }
     rng = np.random.default_rng(3)
     documents = []
@@ -196,8 +197,8 @@ def test_pictures_find_texts(address: str, tmp_path: Path) -> None:
     align = str(toy_alignment(tmp_path / "align", toy_vocabulary(tmp_path / "sae")))
     across: dict[str, Any] = {"model": align, "text": text, "image": image}
     fields = {
-        "aligned": Field.aligned("text", **across),
-        "translated": Field.translated("text", **across, scoring=FLAT),
+        "aligned": Aligned("text", **across),
+        "translated": Translated("text", **across, scoring=FLAT),
     }
     documents = [{"id": "a", "text": "a red dog"}, {"id": "b", "text": "a green cat"}, {"id": "c", "text": "blue"}]
     (tmp_path / "both").mkdir()
@@ -244,7 +245,7 @@ def test_vectors_that_are_hard_to_tell_apart(address: str, tmp_path: Path) -> No
     documents: list[Any] = [{"id": f"v{i}", "vector": {"v": row.tolist()}} for i, row in enumerate(rows)]
     documents += [{"id": "zero", "vector": {"v": [0.0] * 8}}, {"id": "none", "text": "no vector"}]
     documents += [{"id": "far", "vector": {"v": (-base).tolist()}}]
-    for pair in both(tmp_path, address, {"dense": Field.dense(vector="v"), "words": Field.words()}, documents):
+    for pair in both(tmp_path, address, {"dense": Dense(vector="v"), "words": Words()}, documents):
         for k in (1, 10, 119, 200):
             a, b = (c.search(base + 0.01, field="dense", k=k) for c in pair)
             assert [(h.id, h.score) for h in a] == [(h.id, h.score) for h in b]

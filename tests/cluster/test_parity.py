@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from tests.cluster.samples import codes, texts
-from zipfian import BM25, Collection, Field
+from zipfian import BM25, Collection
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch.verify import Report, verify
 from zipfian.errors import FingerprintMismatch
+from zipfian.fields import Sparse, Words
 from zipfian.retrieve.scoring import Dot
 
 EXACT = 1e-6
@@ -37,9 +38,9 @@ def compare(pair: tuple[Any, Any], queries: Sequence[Any], field: str, k: int = 
 
 def test_words(tmp_path: Path, address: str) -> None:
     fields = {
-        "words": Field.words(),
-        "flat": Field.words(scoring=BM25(b=0.0)),
-        "lucene": Field.words(scoring=BM25(k1=0.9, b=0.0, variant="lucene")),
+        "words": Words(),
+        "flat": Words(scoring=BM25(b=0.0)),
+        "lucene": Words(scoring=BM25(k1=0.9, b=0.0, variant="lucene")),
     }
     documents = texts(800)
     pair = both(tmp_path, address, fields, documents)
@@ -74,11 +75,11 @@ def lengths_explain_it(pair: tuple[Any, Any], queries: Sequence[str]) -> bool:
 
 def test_terms(tmp_path: Path, address: str) -> None:
     fields = {
-        "codes": Field.terms(500),
-        "flat": Field.terms(500, scoring=BM25(b=0.0)),
-        "root": Field.terms(500, scoring=BM25(k1=8.0, b=0.0, phi="sqrt")),
-        "dot": Field.terms(500, tf="count", scoring=Dot()),
-        "real": Field.terms(500, tf="float32", scoring=Dot()),
+        "codes": Sparse(500),
+        "flat": Sparse(500, scoring=BM25(b=0.0)),
+        "root": Sparse(500, scoring=BM25(k1=8.0, b=0.0, phi="sqrt")),
+        "dot": Sparse(500, tf="count", scoring=Dot()),
+        "real": Sparse(500, tf="float32", scoring=Dot()),
     }
     rows = codes(600)
     whole = [{t: max(1.0, round(10 * w)) for t, w in row.items()} for row in rows]
@@ -104,7 +105,7 @@ def test_terms(tmp_path: Path, address: str) -> None:
 
 def test_repeated_tokens(tmp_path: Path, address: str) -> None:
     """For servers that cannot read frequencies: a small scale, and its loss is told."""
-    fields = {"codes": Field.terms(500, scoring=BM25(b=0.0)), "counts": Field.terms(500, tf="count", scoring=Dot())}
+    fields = {"codes": Sparse(500, scoring=BM25(b=0.0)), "counts": Sparse(500, tf="count", scoring=Dot())}
     rows = codes(200)
     whole = [{t: max(1.0, round(3 * w)) for t, w in row.items()} for row in rows]
     documents = [
@@ -121,7 +122,7 @@ def test_repeated_tokens(tmp_path: Path, address: str) -> None:
 
 
 def test_long_queries_are_cut_and_say_so(tmp_path: Path, address: str) -> None:
-    fields = {"codes": Field.terms(3000, tf="count", scoring=BM25(b=0.0))}
+    fields = {"codes": Sparse(3000, tf="count", scoring=BM25(b=0.0))}
     documents = [{"id": f"d{i}", "terms": {"codes": r}} for i, r in enumerate(codes(300, 3000, 100, seed=3))]
     documents = [
         {"id": d["id"], "terms": {"codes": {t: max(1.0, round(w)) for t, w in d["terms"]["codes"].items()}}}
@@ -142,7 +143,7 @@ def test_long_queries_are_cut_and_say_so(tmp_path: Path, address: str) -> None:
 
 def test_growing_out_of_one_machine(tmp_path: Path, address: str) -> None:
     """A folder copied into a cluster: nothing is encoded again, and a second run has nothing left to do."""
-    fields = {"words": Field.words(scoring=BM25(b=0.0)), "codes": Field.terms(500, scoring=BM25(b=0.0))}
+    fields = {"words": Words(scoring=BM25(b=0.0)), "codes": Sparse(500, scoring=BM25(b=0.0))}
     documents = [
         {**d, "terms": {"codes": row}, "metadata": {"n": i}, "vector": [float(i), 1.0]}
         for i, (d, row) in enumerate(zip(texts(700), codes(700), strict=True))
@@ -169,7 +170,7 @@ def test_growing_out_of_one_machine(tmp_path: Path, address: str) -> None:
 
 
 def test_large_k(tmp_path: Path, address: str) -> None:
-    fields = {"words": Field.words(scoring=BM25(b=0.0))}
+    fields = {"words": Words(scoring=BM25(b=0.0))}
     documents = [{"id": f"d{i}", "text": "same " + "more " * (i % 5)} for i in range(10_500)]
     pair = both(tmp_path, address, fields, documents)
     a, b = (c.search("same more", k=10_400) for c in pair)
@@ -191,7 +192,7 @@ def test_scifact(tmp_path: Path, address: str) -> None:
         query, doc, grade = line.split("\t")
         relevant.setdefault(query, {})[doc] = int(grade)
     asked = {r["_id"]: r["text"] for r in map(json.loads, (folder / "queries.jsonl").read_text().splitlines())}
-    fields = {"words": Field.words(), "flat": Field.words(scoring=BM25(b=0.0))}
+    fields = {"words": Words(), "flat": Words(scoring=BM25(b=0.0))}
     pair = both(tmp_path, address, fields, documents)
     gains: list[list[float]] = [[], []]
     overlap = []

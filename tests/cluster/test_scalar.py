@@ -12,10 +12,11 @@ import pytest
 
 from tests.cli.test_encode import text_of
 from tests.toys import ToyText
-from zipfian.collection import Collection, Field
-from zipfian.collection import model as model_module
+from zipfian.collection import Collection
 from zipfian.engines.opensearch import models
 from zipfian.errors import IndexCorrupt
+from zipfian.fields import Scalar
+from zipfian.fields import model as model_module
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
 N = 60
@@ -25,7 +26,7 @@ def test_scores_of_surrogate_text_are_those_of_the_folder(tmp_path: Path, addres
     text = ToyText("scalar-cluster")
     texts = [text_of(i) for i in range(N)]
     ScalarVocabulary.fit([e.pooled for e in text.encode_documents(texts)], seed=1).save(tmp_path / "fitted")
-    fields = {"scalar": Field.scalar(tmp_path / "fitted", encoder=text)}
+    fields = {"scalar": Scalar(tmp_path / "fitted", encoder=text)}
     documents = [{"id": f"d{i}", "text": t} for i, t in enumerate(texts)]
     with (
         Collection.create(tmp_path / "own.zf", fields, encodings=False) as own,
@@ -51,7 +52,7 @@ def test_the_cluster_carries_the_transform(
     text = ToyText("scalar-cluster")
     texts = [text_of(i) for i in range(N)]
     ScalarVocabulary.fit([e.pooled for e in text.encode_documents(texts)], seed=2).save(tmp_path / "fitted")
-    fields = {"scalar": Field.scalar(tmp_path / "fitted", encoder=text)}
+    fields = {"scalar": Scalar(tmp_path / "fitted", encoder=text)}
     name = f"{address.rpartition('/')[2]}{models.SUFFIX}"
     with Collection.create(address, fields, encodings=False) as big:
         big.add({"id": f"d{i}", "text": t} for i, t in enumerate(texts))
@@ -83,6 +84,6 @@ def test_an_index_whose_transform_cannot_be_kept_is_not_made(
 
     monkeypatch.setattr(models, "keep", refuse)
     with pytest.raises(OSError, match="no room"):
-        Collection.create(address, {"scalar": Field.scalar(tmp_path / "fitted", encoder=text)})
+        Collection.create(address, {"scalar": Scalar(tmp_path / "fitted", encoder=text)})
     with pytest.raises(urllib.error.HTTPError):
         cluster.get(f"/{address.rpartition('/')[2]}")

@@ -9,9 +9,9 @@ from typing import Any
 import zipfian as zf
 from tests.equality.compare import fresh, ranking
 from tests.equality.places import quick_folder
-from zipfian.collection import Field
+from zipfian.fields import Sparse, Words
 
-FIELDS = {"words": Field.words(), "latent": Field.terms(40, scoring=zf.BM25(k1=8, b=0.7, phi="sqrt"))}
+FIELDS = {"words": Words(), "latent": Sparse(40, scoring=zf.BM25(k1=8, b=0.7, phi="sqrt"))}
 WORDS = (
     "plant light food water cell energy leaf root sun air soil seed stem growth sugar green day night rain tree".split()
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zipfian.collection import Field
+from zipfian.fields import Sparse, Words
 
 DOCUMENTS = [
     {"id": "a", "text": "Plants make food from light.", "metadata": {"lang": "en", "year": 2020}},
@@ -13,4 +13,4 @@ DOCUMENTS = [
     {"id": "d", "terms": {"latent": {1: 0.5, 4: 2.0}}},
     {"id": "e", "text": "", "terms": {"latent": ([1], [0.25])}, "vector": np.array([0.0, -1.5])},
 ]
-FIELDS = {"words": Field.words(), "latent": Field.terms(5)}
+FIELDS = {"words": Words(), "latent": Sparse(5)}

@@ -17,14 +17,14 @@ import pytest
 import zipfian as zf
 from tests.collection.parts import folder
 from zipfian import limits
-from zipfian.collection import Field
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded, ZipfianError
+from zipfian.fields import Sparse, Words
 from zipfian.index import lengths
 from zipfian.index.commit import Writer
 from zipfian.index.directory import FSDirectory
 from zipfian.vocabulary import Pruning
 
-FIELDS = {"words": Field.words(), "latent": Field.terms(100), "counts": Field.terms(10, tf="count")}
+FIELDS = {"words": Words(), "latent": Sparse(100), "counts": Sparse(10, tf="count")}
 GOOD = {"id": "good", "text": "plants make food", "terms": {"latent": {3: 1.0}}, "metadata": {"n": 1, "tags": ["x"]}}
 MANY = {"id": "x", "terms": {"latent": (np.arange(101), np.ones(101))}}
 
@@ -201,7 +201,7 @@ def test_types_of_a_refused_or_skipped_document_do_not_stay(c: zf.Collection) ->
 def test_a_word_that_phi_cannot_hold_is_refused_at_once(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_DOCUMENT_TERMS", 500)
     monkeypatch.setattr(lengths, "MAX_PHI_WEIGHT", 200.0)
-    with zf.Collection.create(quick_path / "c", {"words": Field.words(scoring=zf.BM25(phi=0.9))}) as c:
+    with zf.Collection.create(quick_path / "c", {"words": Words(scoring=zf.BM25(phi=0.9))}) as c:
         raw = {"id": "x", "text": "very " * 400}
         refused(lambda: c.add([raw]), LimitExceeded, "document 'x': phi='power:0.9' turns a weight into")
         c.add([{"id": "y", "text": "very " * 300}])
@@ -288,11 +288,11 @@ def test_bad_calls(c: zf.Collection, call: Callable[[zf.Collection], Any], kind:
         (lambda p: zf.Collection.create(p, "words"), "fields must be a list or a mapping, not the string 'words'"),
         (lambda p: zf.Collection.create(p, []), "needs at least one field"),
         (lambda p: zf.Collection.create(p, ["codes"]), "field 'codes' needs settings"),
-        (lambda p: zf.Collection.create(p, {"words": None}), "field 'words' is made with Field.words"),
-        (lambda p: zf.Collection.create(p, {"Words": Field.words()}), "a field name starts with a lower-case letter"),
-        (lambda p: zf.Collection.create(p, {"a/b": Field.words()}), "a field name starts with a lower-case letter"),
-        (lambda p: zf.Collection.create(p, {"a" * 200: Field.words()}), "a field name starts with a lower-case letter"),
-        (lambda p: zf.Collection.create(p, {f"l{i}": Field.words() for i in range(33)}), "at most 32 fields"),
+        (lambda p: zf.Collection.create(p, {"words": None}), "field 'words' is made with zipfian.Words"),
+        (lambda p: zf.Collection.create(p, {"Words": Words()}), "a field name starts with a lower-case letter"),
+        (lambda p: zf.Collection.create(p, {"a/b": Words()}), "a field name starts with a lower-case letter"),
+        (lambda p: zf.Collection.create(p, {"a" * 200: Words()}), "a field name starts with a lower-case letter"),
+        (lambda p: zf.Collection.create(p, {f"l{i}": Words() for i in range(33)}), "at most 32 fields"),
         (lambda p: zf.Collection.create(p, memory_bytes=-1), "memory_bytes must be a whole number of bytes, not -1"),
         (lambda p: zf.Collection.create(p, cache_bytes="1G"), "cache_bytes must be a whole number of bytes, not '1G'"),
         (lambda p: zf.Collection.create(None), "the path of a collection must be a string or a Path, not None"),
@@ -300,19 +300,18 @@ def test_bad_calls(c: zf.Collection, call: Callable[[zf.Collection], Any], kind:
         (lambda p: zf.Collection.open(5), "the path of a collection must be a string or a Path, not 5"),
         (lambda p: zf.Collection.open(p, "x"), "mode must be 'r' or 'w', not 'x'"),
         (lambda p: zf.Collection.open(p, scoring=zf.BM25()), "scoring must name the fields"),
-        (lambda p: Field.terms(0), "n_terms must be a whole number from 1"),
-        (lambda p: Field.terms("many"), "n_terms must be a whole number from 1"),
-        (lambda p: Field.terms(2**31), "n_terms must be a whole number from 1"),
-        (lambda p: Field.terms(5, tf="int8"), "tf must be 'fixed', 'float32' or 'count', not 'int8'"),
-        (lambda p: Field.terms(5, scale=0.0), "scale must be a number from 1e-18 to 1e.18, not 0.0"),
-        (lambda p: Field.terms(5, scale=math.nan), "scale must be a number from 1e-18 to 1e.18, not nan"),
-        (lambda p: Field.terms(5, scale="100"), "scale must be a number from 1e-18"),
-        (lambda p: Field.terms(5, scoring="bm25"), r"scoring must be BM25\(...\)"),
-        (lambda p: Field.words(pruning={"top_k": 3}), r"pruning must be Pruning\(...\)"),
-        (lambda p: Field.words(colour="red"), "unknown word setting: .*colour"),
-        (lambda p: Field.words(language="klingon"), "klingon"),
-        (lambda p: Field("words"), r"make a field with Field.words\(...\)"),
-        (lambda p: Field("terms", word_settings=Field.words().word_settings), r"make a field with Field.words\(...\)"),
+        (lambda p: Sparse(0), "n_terms must be a whole number from 1"),
+        (lambda p: Sparse("many"), "n_terms must be a whole number from 1"),
+        (lambda p: Sparse(2**31), "n_terms must be a whole number from 1"),
+        (lambda p: Sparse(5, tf="int8"), "tf must be 'fixed', 'float32' or 'count', not 'int8'"),
+        (lambda p: Sparse(5, scale=0.0), "scale must be a number from 1e-18 to 1e.18, not 0.0"),
+        (lambda p: Sparse(5, scale=math.nan), "scale must be a number from 1e-18 to 1e.18, not nan"),
+        (lambda p: Sparse(5, scale="100"), "scale must be a number from 1e-18"),
+        (lambda p: Sparse(5, scoring="bm25"), r"scoring must be BM25\(...\)"),
+        (lambda p: Words(pruning={"top_k": 3}), r"pruning must be Pruning\(...\)"),
+        (lambda p: Words(colour="red"), "unknown word setting: .*colour"),
+        (lambda p: Words(language="klingon"), "klingon"),
+        (lambda p: Words(settings={"stem": True}), r"settings must be WordSettings\(...\)"),
         (lambda p: Pruning(top_k=0), "top_k must be between 1"),
         (lambda p: zf.BM25(k1=-1), "k1 must be a number"),
         (lambda p: zf.BM25(b=2), "b must"),
@@ -371,7 +370,7 @@ def test_odd_but_right(tmp_path: Path) -> None:
         {"id": i, "text": f"number {n}", "metadata": {"when": datetime(1, 1, 1, tzinfo=UTC), "none": None, "x y": [n]}}
         for n, i in enumerate(ids)
     ]
-    with zf.Collection.create(tmp_path / "c", {"words": Field.words(), "t": Field.terms(2**31 - 2, tf="float32")}) as c:
+    with zf.Collection.create(tmp_path / "c", {"words": Words(), "t": Sparse(2**31 - 2, tf="float32")}) as c:
         c.add(documents)
         c.upsert([{"id": "big", "terms": {"t": {0: 1e-44, 2**31 - 3: 1e6}}, "metadata": {"when": datetime.max}}])
         c.commit()

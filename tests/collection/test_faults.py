@@ -14,14 +14,14 @@ import pytest
 import zipfian as zf
 from tests.equality.compare import assert_same, fresh, ranking
 from tests.index.doubles import FaultyDirectory, fail_from, fail_once
-from zipfian.collection import Field
 from zipfian.collection.folder import FolderCollection
 from zipfian.errors import InvalidInput
+from zipfian.fields import Sparse, Words
 from zipfian.index.commit import Writer
 from zipfian.index.directory import ByteArray, FSDirectory
 
-FIELDS = {"words": Field.words(), "latent": Field.terms(20)}
-LATE = Field.terms(20, tf="float32")
+FIELDS = {"words": Words(), "latent": Sparse(20)}
+LATE = Sparse(20, tf="float32")
 NO_FAULT = fail_once(0)
 QUERIES: dict[str, list[Any]] = {
     "words": ["number three", "seven new words"],

@@ -12,7 +12,7 @@ import pytest
 
 import zipfian as zf
 from tests.collection.parts import folder
-from zipfian.collection import Field
+from zipfian.fields import Sparse, Words
 
 DATES = [date(2020 + n % 5, 1 + n % 12, 1) for n in range(300)]
 Check = Callable[[dict[str, Any]], bool]
@@ -35,7 +35,7 @@ def document(n: int) -> dict[str, Any]:
 def c(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zf.Collection]:
     """Several segments, deleted documents, and columns that some segments do not have."""
     path = tmp_path_factory.mktemp("filters") / "c"
-    with zf.Collection.create(path, {"words": Field.words(), "t": Field.terms(5)}) as c:
+    with zf.Collection.create(path, {"words": Words(), "t": Sparse(5)}) as c:
         for start in range(0, 300, 60):
             c.add([document(n) for n in range(start, start + 60)])
             c.commit()

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import zipfian as zf
 from tests.equality.places import quick_folder
-from zipfian.collection import Field
 from zipfian.errors import ZipfianError
+from zipfian.fields import Sparse, Words
 
 text = st.text(max_size=8)
 numbers = st.one_of(
@@ -103,9 +103,9 @@ wheres = st.one_of(
 def test_only_our_errors_and_no_poison(steps: list[tuple[str, list[Any]]], asked: list[tuple[Any, Any, Any]]) -> None:
     folder = quick_folder()
     fields = {
-        "words": Field.words(),
-        "latent": Field.terms(10),
-        "exact": Field.terms(10, tf="float32", scoring=zf.Dot()),
+        "words": Words(),
+        "latent": Sparse(10),
+        "exact": Sparse(10, tf="float32", scoring=zf.Dot()),
     }
     try:
         with zf.Collection.create(folder / "c", fields) as c:

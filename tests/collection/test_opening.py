@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import zipfian as zf
-from zipfian.collection import Field
 from zipfian.errors import IndexCorrupt, IndexExists, IndexLocked, IndexNotFound, InvalidInput, ReadOnly
+from zipfian.fields import Sparse, Words
 from zipfian.vocabulary import Pruning
 
 
@@ -73,7 +73,7 @@ class TestModes:
         with zf.Collection.open(path) as reader:
             for write in (
                 lambda: reader.add([]), lambda: reader.upsert([]), lambda: reader.delete([]), reader.commit,
-                reader.rollback, reader.merge, lambda: reader.add_field("x", Field.words()),
+                reader.rollback, reader.merge, lambda: reader.add_field("x", Words()),
             ):  # fmt: skip
                 with pytest.raises(ReadOnly, match=r"open for reading: Collection\.open"):
                     write()
@@ -140,7 +140,7 @@ class TestModes:
 
 class TestSettings:
     def test_a_query_is_analysed_as_the_documents_were(self, tmp_path: Path) -> None:
-        field = Field.words(language="french", stop_words=("et",), fold_accents=False)
+        field = Words(language="french", stop_words=("et",), fold_accents=False)
         with zf.Collection.create(tmp_path / "c", {"words": field}) as c:
             c.add([{"id": "a", "text": "Les élèves et les châteaux"}])
             c.commit()
@@ -151,11 +151,11 @@ class TestSettings:
             assert not c.search("eleves chateaux")
 
     def test_the_first_field_of_its_kind_is_the_default_for_good(self, tmp_path: Path) -> None:
-        fields = {"words": Field.words(), "latent": Field.terms(3), "exact": Field.words(stem=False)}
+        fields = {"words": Words(), "latent": Sparse(3), "exact": Words(stem=False)}
         with zf.Collection.create(tmp_path / "c", fields) as c:
             c.add([{"id": "a", "text": "plants"}])
             c.commit()
-            c.add_field("also", Field.words(stem=False))
+            c.add_field("also", Words(stem=False))
             c.commit()
             assert c.search("plant").settings["field"] == "words"
         with zf.Collection.open(tmp_path / "c") as c:
@@ -164,7 +164,7 @@ class TestSettings:
 
     def test_pruning_is_recorded(self, tmp_path: Path) -> None:
         pruning = Pruning(min_weight=0.15, top_k=2, max_df_share=0.9, drop_top_share=0.01)
-        fields = {"t": Field.terms(9, pruning=pruning, scoring=zf.BM25(k1=8, b=0.7, phi="sqrt"), scale=50.0)}
+        fields = {"t": Sparse(9, pruning=pruning, scoring=zf.BM25(k1=8, b=0.7, phi="sqrt"), scale=50.0)}
         with zf.Collection.create(tmp_path / "c", fields) as c:
             c.add([{"id": "a", "terms": {"t": {0: 0.1, 1: 0.5, 2: 0.6, 3: 0.7}}}, {"id": "b"}])
             c.commit()
@@ -176,6 +176,6 @@ class TestSettings:
             assert c.search({3: 1.0})
 
     def test_default_fields(self, tmp_path: Path) -> None:
-        for n, fields in enumerate((None, ["words"], {"words": Field.words()})):
+        for n, fields in enumerate((None, ["words"], {"words": Words()})):
             with zf.Collection.create(tmp_path / str(n), fields) as c:
-                assert c.fields == {"words": Field.words()}
+                assert c.fields == {"words": Words()}

@@ -18,16 +18,16 @@ from PIL import Image
 import zipfian as zf
 from tests.toys import ToyText, toy_vocabulary
 from zipfian import limits
-from zipfian.collection import Field
 from zipfian.encode.images import decode
 from zipfian.encode.picture_files import Stamp
 from zipfian.errors import MissingExtra
+from zipfian.fields import Dense, Latent, Words
 
 
 @pytest.fixture
 def two(tmp_path: Path) -> zf.Collection:
     """Words and vectors; one document has no vector, and a date among its metadata."""
-    c = zf.Collection.create(tmp_path / "two.zf", {"words": Field.words(), "near": Field.dense(vector="v")})
+    c = zf.Collection.create(tmp_path / "two.zf", {"words": Words(), "near": Dense(vector="v")})
     c.add(
         [
             {"id": "a", "text": "Plants make food.", "metadata": {"day": date(2024, 1, 31), "tags": ["x", "y"]}},
@@ -133,8 +133,8 @@ class TestNotebook:
         assert "0 hits" in harmless(two.search("unheard", field="words")._repr_html_()).text
 
     def test_each_field_gets_its_share(self, tmp_path: Path) -> None:
-        latent = Field.latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=ToyText())
-        with zf.Collection.create(tmp_path / "c.zf", {"words": Field.words(), "latent": latent}) as c:
+        latent = Latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=ToyText())
+        with zf.Collection.create(tmp_path / "c.zf", {"words": Words(), "latent": latent}) as c:
             c.add([{"id": "a", "text": "A puppy sleeps in the sun."}, {"id": "b", "text": "The automobile is red."}])
             c.commit()
             found = c.search("my red puppy")

@@ -11,9 +11,10 @@ import pytest
 
 import zipfian as zf
 from tests.collection.samples import DOCUMENTS, FIELDS
-from zipfian.collection import Document, Field, FieldHit
+from zipfian.collection import Document, FieldHit
 from zipfian.collection import searcher as view_module
 from zipfian.errors import InvalidInput
+from zipfian.fields import Sparse
 
 
 class TestReading:
@@ -82,7 +83,7 @@ class TestReading:
         notes.commit()
         assert notes.stats()["weights_rounded_to_zero"] == 1
         assert notes.stats()["weights_clipped"] == 1
-        notes.add_field("coarse", Field.terms(5, scale=1.0), {"a": {0: 0.3}, "b": {0: 1.2, 1: 99_999.0}})
+        notes.add_field("coarse", Sparse(5, scale=1.0), {"a": {0: 0.3}, "b": {0: 1.2, 1: 99_999.0}})
         notes.commit()
         assert notes.stats()["weights_rounded_to_zero"] == 2
         assert notes.stats()["weights_clipped"] == 2
@@ -135,7 +136,7 @@ class TestResults:
 
     def test_a_hit_keeps_its_text_unless_it_is_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(view_module, "_KEPT_CHARS", 20)
-        with zf.Collection.create(tmp_path / "c", {"t": Field.terms(5)}) as made:
+        with zf.Collection.create(tmp_path / "c", {"t": Sparse(5)}) as made:
             made.add(
                 [{"id": n, "text": "x" * n_chars, "terms": {"t": {1: 1.0}}} for n, n_chars in (("s", 20), ("l", 21))]
             )
@@ -214,7 +215,7 @@ class TestSearch:
             notes.search("light", field="latent")
         with pytest.raises(InvalidInput, match="no field 'visual'; the collection has: words, latent"):
             notes.search("light", field="visual")
-        notes.add_field("visual", Field.terms(3), {})
+        notes.add_field("visual", Sparse(3), {})
         notes.commit()
         with pytest.raises(InvalidInput, match=r"several fields take terms \(latent, visual\)"):
             notes.search({1: 1.0})
@@ -256,7 +257,7 @@ class TestSearch:
             assert c.add([]) == 0
             assert c.commit() == 1  # nothing to do
             c.merge()
-            c.add_field("more", Field.terms(3), {})
+            c.add_field("more", Sparse(3), {})
             assert c.commit() == 2
             assert not c.search({1: 1.0}, field="more")
             c.add(DOCUMENTS)

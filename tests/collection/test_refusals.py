@@ -17,7 +17,7 @@ import zipfian as zf
 from zipfian.errors import DiskFull, IndexLocked, IndexNotFound, InvalidInput, LimitExceeded, shown
 from zipfian.limits import MAX_FILTER_DEPTH
 
-FIELDS = {"words": zf.Field.words(), "near": zf.Field.dense(vector="default")}
+FIELDS = {"words": zf.Words(), "near": zf.Dense(vector="default")}
 
 
 @pytest.fixture

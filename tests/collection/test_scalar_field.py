@@ -11,10 +11,11 @@ from PIL import Image
 
 from tests.toys import DIM, ToyImage, ToyText
 from zipfian.cli import main
-from zipfian.collection import Collection, Field
-from zipfian.collection import model as model_module
+from zipfian.collection import Collection
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import FingerprintMismatch, IndexCorrupt, InvalidInput
+from zipfian.fields import Dense, Field, Scalar
+from zipfian.fields import model as model_module
 from zipfian.retrieve.scoring import BM25, Dot
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
@@ -44,7 +45,7 @@ def test_scores_are_integer_dot_products_of_document_and_query_terms(
     tmp_path: Path, folder: Path, text: ToyText
 ) -> None:
     fitted = ScalarVocabulary.load(folder)
-    with make(tmp_path / "x.zf", Field.scalar(folder, encoder=text)) as collection:
+    with make(tmp_path / "x.zf", Scalar(folder, encoder=text)) as collection:
         found = collection.search("a hound", k=5)
         query = fitted.query(text.one("a hound"))
         expected = {}
@@ -57,11 +58,11 @@ def test_scores_are_integer_dot_products_of_document_and_query_terms(
         tree = found.explain(found[0])
         assert sum(part.value for part in tree.parts) == tree.value == found[0].score
         assert tree.parts and all(part.label.count("+") + part.label.count("-") == 1 for part in tree.parts)
-        assert isinstance(collection.fields["scalar"].scoring, Dot)
+        assert isinstance(collection.searcher().settings.postings("scalar").scoring, Dot)
 
 
 def test_the_order_follows_the_pooled_vectors(tmp_path: Path, folder: Path, text: ToyText) -> None:
-    with make(tmp_path / "x.zf", Field.scalar(folder, encoder=text)) as collection:
+    with make(tmp_path / "x.zf", Scalar(folder, encoder=text)) as collection:
         query = text.one("dog sun").pooled
         cosine = [float(text.one(t).pooled @ query) for t in TEXTS]
         assert collection.search("dog sun", k=1)[0].id == f"d{int(np.argmax(cosine))}"
@@ -70,7 +71,7 @@ def test_the_order_follows_the_pooled_vectors(tmp_path: Path, folder: Path, text
 def test_it_is_found_again_by_fingerprint(
     tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    field = Field.scalar(folder, encoder=text)
+    field = Scalar(folder, encoder=text)
     make(tmp_path / "x.zf", field).close()
     monkeypatch.setattr(model_module, "_SCALAR", {})  # as in another process
     with Collection.open(tmp_path / "x.zf") as collection:
@@ -91,7 +92,7 @@ def files_of(path: Path) -> tuple[Path, Path]:
 def test_a_collection_carries_its_transform(
     tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    field = Field.scalar(folder, encoder=text)
+    field = Scalar(folder, encoder=text)
     with make(tmp_path / "x.zf", field) as made:
         before = [(h.id, h.score) for h in made.search("hound", k=5)]
     shutil.rmtree(folder)
@@ -118,10 +119,10 @@ def test_a_field_added_later_brings_its_transform_along(
     with Collection.create(tmp_path / "y.zf", encodings=False) as later:
         later.add({"id": f"d{i}", "text": t} for i, t in enumerate(TEXTS))
         later.commit()
-        later.add_field("scalar", Field.scalar(folder, encoder=text))
+        later.add_field("scalar", Scalar(folder, encoder=text))
         later.rollback()
         assert "scalar" not in later.fields
-        later.add_field("scalar", Field.scalar(folder, encoder=text))
+        later.add_field("scalar", Scalar(folder, encoder=text))
         later.commit()
     shutil.rmtree(folder)
     monkeypatch.setattr(model_module, "_SCALAR", {})
@@ -133,7 +134,7 @@ def test_a_field_added_later_brings_its_transform_along(
 def test_a_damaged_transform_is_refused(
     tmp_path: Path, folder: Path, text: ToyText, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
-    make(tmp_path / "x.zf", Field.scalar(folder, encoder=text)).close()
+    make(tmp_path / "x.zf", Scalar(folder, encoder=text)).close()
     monkeypatch.setattr(model_module, "_SCALAR", {})
     arrays, settings = files_of(tmp_path / "x.zf")
     if damage == "gone":
@@ -161,15 +162,15 @@ def test_a_dense_field_and_a_scalar_field_share_one_pass_and_one_entry(
     tmp_path: Path, folder: Path, text: ToyText
 ) -> None:
     cache = EncodingCache(tmp_path / "cache")
-    make(tmp_path / "x.zf", Field.dense(encoder=text), cache).close()
+    make(tmp_path / "x.zf", Dense(encoder=text), cache).close()
     seen = len(text.seen)
-    with make(tmp_path / "y.zf", Field.scalar(folder, encoder=text), cache) as collection:
+    with make(tmp_path / "y.zf", Scalar(folder, encoder=text), cache) as collection:
         assert len(text.seen) == seen
         assert collection.stats()["fields"]["scalar"]["postings"] > 0
 
 
 def test_it_can_be_added_to_documents_that_are_there(tmp_path: Path, folder: Path, text: ToyText) -> None:
-    field = Field.scalar(folder, encoder=text)
+    field = Scalar(folder, encoder=text)
     with make(tmp_path / "x.zf", field) as whole, Collection.create(tmp_path / "y.zf", encodings=False) as later:
         later.add({"id": f"d{i}", "text": t} for i, t in enumerate(TEXTS))
         later.commit()
@@ -188,7 +189,7 @@ def test_pictures_and_another_formula(tmp_path: Path) -> None:
         Image.new("RGB", (8, 8), colour).save(pictures[-1])
     ScalarVocabulary.fit([image.one(p).pooled for p in pictures]).save(tmp_path / "fitted")
     for scoring in (None, BM25()):
-        field = Field.scalar(tmp_path / "fitted", encoder=image, source="image", scoring=scoring)
+        field = Scalar(tmp_path / "fitted", encoder=image, source="image", scoring=scoring)
         with Collection.create(tmp_path / f"{scoring is None}.zf", {"s": field}, encodings=False) as collection:
             collection.add({"id": str(i), "image": p} for i, p in enumerate(pictures))
             collection.commit()
@@ -197,17 +198,17 @@ def test_pictures_and_another_formula(tmp_path: Path) -> None:
 
 def test_what_does_not_fit_is_refused(tmp_path: Path, folder: Path, text: ToyText) -> None:
     with pytest.raises(InvalidInput, match="needs source="):
-        Field.scalar(folder)
+        Scalar(folder)
     with pytest.raises(InvalidInput, match="what its encoder reads"):
-        Field.scalar(folder, encoder=text, source="image")
+        Scalar(folder, encoder=text, source="image")
     with pytest.raises(InvalidInput, match="no scalar vocabulary is saved here"):
-        Field.scalar(tmp_path / "nowhere", encoder=text)
+        Scalar(tmp_path / "nowhere", encoder=text)
     with pytest.raises(InvalidInput, match="the folder in which"):
-        Field.scalar(ScalarVocabulary.load(folder), encoder=text)
+        Scalar(ScalarVocabulary.load(folder), encoder=text)
     ScalarVocabulary.fit([np.ones(DIM + 1, np.float32)]).save(tmp_path / "wider")
     with pytest.raises(InvalidInput, match="vectors of 17 numbers"):
-        Field.scalar(tmp_path / "wider", encoder=text)
+        Scalar(tmp_path / "wider", encoder=text)
     other = f"other:{'0' * 20}"
     ScalarVocabulary.fit([np.ones(DIM, np.float32)], source=other).save(tmp_path / "other")
     with pytest.raises(FingerprintMismatch, match=other):
-        Field.scalar(tmp_path / "other", encoder=text)
+        Scalar(tmp_path / "other", encoder=text)

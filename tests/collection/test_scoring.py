@@ -9,7 +9,7 @@ import pytest
 import zipfian as zf
 from tests.equality.compare import FORMULAS, fresh, ranking
 from tests.equality.texts import paragraphs
-from zipfian.collection import Field
+from zipfian.fields import Field, Sparse, Words
 from zipfian.retrieve.scoring import Scoring
 from zipfian.vocabulary import Pruning
 
@@ -23,8 +23,8 @@ BASE: Scoring = zf.BM25(k1=0.5, b=0.2, variant="atire", phi="sqrt")
 
 def fields(formula: Scoring, pruning: Pruning) -> dict[str, Field]:
     return {
-        "words": Field.words(scoring=formula, pruning=pruning),
-        "latent": Field.terms(40, scoring=formula, pruning=pruning),
+        "words": Words(scoring=formula, pruning=pruning),
+        "latent": Sparse(40, scoring=formula, pruning=pruning),
     }
 
 
@@ -48,7 +48,7 @@ def test_overrides_equal_a_collection_made_with_the_formula(quick_path: Path, pr
                     trees = [r.explain(r[0]) for r in (wanted, once, always)]
                     assert trees[0].to_dict() == trees[1].to_dict() == trees[2].to_dict()
             assert opened.stats()["fields"]["words"]["mean_length"] == made.stats()["fields"]["words"]["mean_length"]
-            assert opened.fields["words"].scoring == formula
+            assert opened.searcher().settings.postings("words").scoring == formula
 
 
 def test_an_override_is_not_stored(quick_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_an_override_is_not_stored(quick_path: Path) -> None:
         c.add(DOCUMENTS[100:200])
         c.merge()
         c.commit()
-        assert c.fields["words"].scoring == zf.TfIdf()
+        assert c.searcher().settings.postings("words").scoring == zf.TfIdf()
         with_override = ranking(c.search(QUERIES[0], 20, scoring=BASE))
     with zf.Collection.open(path) as c, fresh(quick_path / "d", fields(BASE, Pruning()), DOCUMENTS[:200]) as d:
-        assert c.fields["words"].scoring == BASE
+        assert c.searcher().settings.postings("words").scoring == BASE
         assert ranking(c.search(QUERIES[0], 20)) == ranking(d.search(QUERIES[0], 20)) == with_override
         assert c.stats()["fields"]["latent"]["mean_length"] == d.stats()["fields"]["latent"]["mean_length"]

@@ -18,7 +18,7 @@ import zipfian as zf
 from tests.collection.adder import documents
 from tests.collection.parts import folder
 from tests.equality.compare import assert_same, fresh
-from zipfian.collection import Field
+from zipfian.fields import Sparse, Words
 
 ROOT = Path(__file__).resolve().parents[2]
 BUDGET = 250_000
@@ -37,7 +37,7 @@ def long_documents(
             seen |= {entry.id for entry in folder(c)._store.writer.entries}
 
 
-FIELDS = {"words": Field.words(), "latent": Field.terms(1_000)}
+FIELDS = {"words": Words(), "latent": Sparse(1_000)}
 
 
 def test_a_generator_larger_than_the_budget(tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ import zipfian as zf
 from tests.collection.samples import FIELDS
 from tests.toys import ToyText, toy_vocabulary
 from zipfian import limits
-from zipfian.collection import Document, Field, Results
+from zipfian.collection import Document, Results
 from zipfian.collection.encoding import Encoding
 from zipfian.errors import FingerprintMismatch, InvalidInput, LimitExceeded
+from zipfian.fields import Dense, Latent, Sparse, Words
 
 WORDS = "sun light plant food cat sleep river stone bread night".split()
 
@@ -54,9 +55,9 @@ class TestManyQueries:
         encoder, passes = ToyText(), []
         sae = toy_vocabulary(tmp_path / "toy-sae")
         fields = {
-            "words": Field.words(),
-            "latent": Field.latent(sae, encoder=encoder),
-            "dense": Field.dense(encoder=encoder),
+            "words": Words(),
+            "latent": Latent(sae, encoder=encoder),
+            "dense": Dense(encoder=encoder),
         }
         queries = ["my hound", "a red automobile", "kitten", "my hound"]
         with zf.Collection.create(tmp_path / "c.zf", fields) as c:
@@ -104,7 +105,7 @@ class TestManyQueries:
 class TestPages:
     @pytest.mark.parametrize("method", [None, "words", "rrf"])
     def test_pages_are_parts_of_one_ranking(self, tmp_path: Path, method: str | None) -> None:
-        fields = {"words": Field.words(), "latent": Field.terms(5)}
+        fields = {"words": Words(), "latent": Sparse(5)}
         with zf.Collection.create(tmp_path / "c.zf", fields) as c:
             c.add(document(i) for i in range(60))
             c.commit()
@@ -213,8 +214,8 @@ class TestCopying:
 
     def test_nothing_is_encoded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         encoder = ToyText()
-        latent = Field.latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=encoder)
-        fields = {"latent": latent, "dense": Field.dense(encoder=encoder)}
+        latent = Latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=encoder)
+        fields = {"latent": latent, "dense": Dense(encoder=encoder)}
         with zf.Collection.create(tmp_path / "a.zf", fields, encodings=False) as old:
             old.add([{"id": "a", "text": "A puppy sleeps."}, {"id": "b", "text": "The automobile is red."}])
             old.commit()
@@ -233,7 +234,7 @@ class TestCopying:
             assert list(new.ids()) == list(many.ids())
 
     def test_what_is_refused(self, path: Path, tmp_path: Path) -> None:
-        other = zf.Collection.create(tmp_path / "new.zf", {"words": Field.words(), "latent": Field.terms(6)})
+        other = zf.Collection.create(tmp_path / "new.zf", {"words": Words(), "latent": Sparse(6)})
         with other, pytest.raises(FingerprintMismatch, match=r"field 'latent' of .* fields="):
             other.copy_from(path)
         with zf.Collection.create(tmp_path / "dims.zf", FIELDS) as new:

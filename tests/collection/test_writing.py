@@ -11,8 +11,9 @@ import pytest
 
 import zipfian as zf
 from tests.collection.parts import folder
-from zipfian.collection import Document, Field
+from zipfian.collection import Document
 from zipfian.errors import InvalidInput
+from zipfian.fields import Sparse, Words
 
 
 class TestWriting:
@@ -66,7 +67,7 @@ class TestWriting:
         notes.upsert([{"id": "a", "text": "new", "metadata": {"other": True}}, {"id": "n", "vector": [1.0, 1.0]}])
         notes.delete(["b"])
         notes.merge()
-        notes.add_field("plain", Field.words(stem=False))
+        notes.add_field("plain", Words(stem=False))
         notes.rollback()
         assert notes.commit() == 2
         assert list(notes.ids()) == ["a", "b", "c", "d", "e"]
@@ -87,7 +88,7 @@ class TestWriting:
                 yield {"id": str(i), "terms": {"t": (ids, weights)}, "vector": vector}
             ids[:] = vector[:] = 99
 
-        with zf.Collection.create(tmp_path / "c", {"t": Field.terms(5, tf="float32", scoring=zf.Dot())}) as c:
+        with zf.Collection.create(tmp_path / "c", {"t": Sparse(5, tf="float32", scoring=zf.Dot())}) as c:
             c.add(stream())
             c.commit()
             assert [c.vector(str(i)).tolist() for i in range(3)] == [[i, i] for i in range(3)]
@@ -135,7 +136,7 @@ class TestAddField:
     def test_words_from_the_stored_texts(self, notes: zf.Collection) -> None:
         notes.delete(["b"])
         notes.add([{"id": "f", "text": "Plants, plants"}])
-        notes.add_field("exact", Field.words(stem=False, stop_words=False))
+        notes.add_field("exact", Words(stem=False, stop_words=False))
         notes.add([{"id": "g", "text": "plants"}])
         notes.commit()
         assert [h.id for h in notes.search("plants", field="exact")] == ["f", "g", "a"]
@@ -144,7 +145,7 @@ class TestAddField:
         assert notes.check().ok
 
     def test_ready_made_terms_by_id(self, notes: zf.Collection) -> None:
-        notes.add_field("visual", Field.terms(3, tf="count", scoring=zf.Dot()), {"a": {0: 3}, "e": ([0, 2], [1, 5])})
+        notes.add_field("visual", Sparse(3, tf="count", scoring=zf.Dot()), {"a": {0: 3}, "e": ([0, 2], [1, 5])})
         notes.add([{"id": "f", "terms": {"visual": {0: 2}}}])
         notes.merge()
         notes.commit()
@@ -160,18 +161,18 @@ class TestAddField:
             ([1, 2], "terms must be a mapping id -> Terms, not list"),
         ):
             with pytest.raises(InvalidInput, match=problem):
-                notes.add_field("visual", Field.terms(3), terms)
+                notes.add_field("visual", Sparse(3), terms)
         for arguments, problem in (
-            (("visual", Field.terms(3)), "a terms field needs terms="),
-            (("visual", Field.words(), {}), "other fields read what is stored and take none"),
-            (("words", Field.words()), "has a field 'words' already"),
-            (("Visual", Field.words()), "field name starts with a lower-case letter"),
-            (("visual", "words"), r"made with Field.words\(...\)"),
+            (("visual", Sparse(3)), "a sparse field needs terms="),
+            (("visual", Words(), {}), "other fields read what is stored and take none"),
+            (("words", Words()), "has a field 'words' already"),
+            (("Visual", Words()), "field name starts with a lower-case letter"),
+            (("visual", "words"), r"made with zipfian.Words\(...\)"),
         ):
             with pytest.raises(InvalidInput, match=problem):
                 notes.add_field(*arguments)
         notes.commit()
         assert set(notes.fields) == {"words", "latent"}
-        notes.add_field("visual", Field.terms(3), {"a": {0: 1.0}})
+        notes.add_field("visual", Sparse(3), {"a": {0: 1.0}})
         notes.commit()
         assert [h.id for h in notes.search({0: 1.0}, field="visual")] == ["a"]

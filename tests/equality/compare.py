@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import zipfian as zf
-from zipfian.collection import Field
+from zipfian.fields import Field
 from zipfian.retrieve.scoring import Scoring
 
 FORMULAS: tuple[Scoring, ...] = (

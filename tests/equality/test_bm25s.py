@@ -13,8 +13,8 @@ from bm25s.tokenization import Tokenized
 
 import zipfian as zf
 from tests.equality.texts import data_archive, paragraphs, read_collection
-from zipfian.collection import Field
-from zipfian.vocabulary import Words
+from zipfian.fields import Words
+from zipfian.vocabulary import Words as Analyser
 
 OTHERS = {"robertson": 2.5, "atire": 1.0, "bm25l": 1.0, "bm25+": 1.0}
 """Our other variants at k1 = 1.5, and what a score of bm25s must be multiplied by: its robertson lacks (k1 + 1)."""
@@ -27,7 +27,7 @@ class Peer:
     """bm25s over the terms that our analyser finds."""
 
     def __init__(self, texts: Sequence[str], method: str, k1: float, b: float, delta: float) -> None:
-        self.words = Words()
+        self.words = Analyser()
         rows = [self.words.terms(text) for text in texts]
         self.numbers = {term: n for n, term in enumerate(sorted({t for row in rows for t in row}))}
         ids = [[self.numbers[t] for t in row] for row in rows]
@@ -125,7 +125,7 @@ def test_scifact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             default = collection.score("words", query, ids)
             assert np.allclose(default, 2.5 * theirs, rtol=2e-5, atol=1e-6)
         measured = [ndcg([h.id for h in collection.search(q, 10)], judged[i]) for i, q in queries.items()]
-        plain = Field.words(stem=False, stop_words=False)
+        plain = Words(stem=False, stop_words=False)
         collection.add_field("plain", plain)
         collection.commit()
         unstemmed = [

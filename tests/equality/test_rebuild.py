@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import zipfian as zf
 from tests.equality.compare import FORMULAS, assert_same, fresh
 from tests.equality.places import quick_folder
-from zipfian.collection import Field
 from zipfian.errors import InvalidInput
+from zipfian.fields import Sparse, Words
 from zipfian.vocabulary import Pruning
 
 WORDS = ("plants", "plant", "light", "cells", "the", "naïve", "naive", "C++", "BM25", "e-mail", "日本語", "foo_bar")
@@ -70,9 +70,9 @@ class Rebuild(RuleBasedStateMachine):
     )
     def create(self, formulas: Any, others: Any, prunings: Any, memory: int) -> None:
         self.fields = {
-            "words": Field.words(scoring=formulas[0], pruning=prunings[0]),
-            "latent": Field.terms(N_TERMS, scoring=formulas[1], pruning=prunings[1]),
-            "exact": Field.terms(N_TERMS, scoring=formulas[2], pruning=prunings[2], tf="float32"),
+            "words": Words(scoring=formulas[0], pruning=prunings[0]),
+            "latent": Sparse(N_TERMS, scoring=formulas[1], pruning=prunings[1]),
+            "exact": Sparse(N_TERMS, scoring=formulas[2], pruning=prunings[2], tf="float32"),
         }
         self.formulas = (None, *others)
         self.memory = memory
@@ -129,7 +129,7 @@ class Rebuild(RuleBasedStateMachine):
     @precondition(lambda self: "late" not in self.fields)
     @rule(data=st.data(), tf=st.sampled_from(["fixed", "float32"]), pruning=st.sampled_from(PRUNINGS))
     def add_terms_field(self, data: st.DataObject, tf: Any, pruning: Pruning) -> None:
-        field = Field.terms(N_TERMS, tf=tf, pruning=pruning)
+        field = Sparse(N_TERMS, tf=tf, pruning=pruning)
         some = [i for i in self.docs if data.draw(st.booleans())]
         terms = {i: data.draw(vectors) for i in some}
         self.collection.add_field("late", field, terms)
@@ -140,7 +140,7 @@ class Rebuild(RuleBasedStateMachine):
     @precondition(lambda self: "plain" not in self.fields)
     @rule(formula=st.sampled_from(FORMULAS))
     def add_words_field(self, formula: Any) -> None:
-        field = Field.words(stem=False, stop_words=False, scoring=formula)
+        field = Words(stem=False, stop_words=False, scoring=formula)
         self.collection.add_field("plain", field)
         self.fields["plain"] = field
 

@@ -9,7 +9,7 @@ import pytest
 
 import zipfian as zf
 from tests.equality.compare import FORMULAS
-from zipfian.collection import Field
+from zipfian.fields import Sparse
 from zipfian.retrieve.scoring import Scoring
 from zipfian.types import Terms
 
@@ -38,7 +38,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], lis
     """A collection that was changed a good deal, and the documents that are left, in order."""
     path = tmp_path_factory.mktemp("sparse") / "c"
     docs = {f"d{i}": row for i, row in enumerate(vectors(1, 2_000))}
-    fields = {"fixed": Field.terms(N_TERMS, scale=64.0), "exact": Field.terms(N_TERMS, tf="float32")}
+    fields = {"fixed": Sparse(N_TERMS, scale=64.0), "exact": Sparse(N_TERMS, tf="float32")}
     as_raw = [{"id": i, "terms": {"fixed": row, "exact": row}} for i, row in docs.items()]
     with zf.Collection.create(path, fields) as c:
         for start in range(0, 2_000, 500):

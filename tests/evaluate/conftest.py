@@ -9,10 +9,10 @@ import pytest
 
 from tests.collection.models.conftest import picture
 from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
-from zipfian import Field
 from zipfian.encode.cache import EncodingCache
 from zipfian.evaluate import build
 from zipfian.evaluate.datasets import CaptionSet, Dataset, load_captions
+from zipfian.fields import Aligned, Dense, Field, Latent, Translated, Visual, Words
 
 DOCS = {
     "d1": "Plants make food from light.",
@@ -101,12 +101,12 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptionSet:
         source: Any = "image" if "image" in next(dataset.documents()) else "text"
         across = {"model": align, "text": text, "image": image}
         made: dict[str, Any] = {
-            "words": Field.words, "latent": lambda: Field.latent(sae, encoder=text),
-            "dense": lambda: Field.dense(encoder=text),
-            "aligned": lambda: Field.aligned(source, **across),
-            "translated": lambda: Field.translated(source, **across),
+            "words": Words, "latent": lambda: Latent(sae, encoder=text),
+            "dense": lambda: Dense(encoder=text),
+            "aligned": lambda: Aligned(source, **across),
+            "translated": lambda: Translated(source, **across),
         }  # fmt: skip
-        visual = {"visual": Field.visual(sae, encoder=image)} if source == "image" and "translated" in names else {}
+        visual = {"visual": Visual(sae, encoder=image)} if source == "image" and "translated" in names else {}
         return {**visual, **{name: made[name]() for name in names}}
 
     class OwnCache(EncodingCache):

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from zipfian.collection.query import Query
+from zipfian.fields.query import Query
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from zipfian.collection import Collection, Field
-from zipfian.collection.query import Query
+from zipfian.collection import Collection
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.ann import AnnSearch
 from zipfian.evaluate.cost import cost_of
 from zipfian.evaluate.methods import METHODS, Method, search
 from zipfian.evaluate.surrogate import ScalarSearch
+from zipfian.fields import Dense
+from zipfian.fields.query import Query
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
 pytest.importorskip("faiss")
@@ -30,7 +31,7 @@ def vectors() -> np.ndarray:
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory, vectors: np.ndarray) -> Iterator[Collection]:
     path: Path = tmp_path_factory.mktemp("ann") / "c.zf"
-    with Collection.create(path, {"dense": Field.dense(vector="default")}) as made:
+    with Collection.create(path, {"dense": Dense(vector="default")}) as made:
         made.add({"id": f"d{i}", "vector": row} for i, row in enumerate(vectors))
         made.commit()
         yield made

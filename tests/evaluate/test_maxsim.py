@@ -12,14 +12,15 @@ from tests.encode.hub import tiny
 from tests.encode.hub.tiny import needs_hub
 from tests.evaluate.conftest import write_beir
 from tests.toys import ToyText
-from zipfian.collection import Collection, Field
-from zipfian.collection.query import Query
+from zipfian.collection import Collection
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import maxsim
 from zipfian.evaluate.build import built
 from zipfian.evaluate.cost import cost_of
 from zipfian.evaluate.datasets import load_beir
 from zipfian.evaluate.methods import METHODS, search
+from zipfian.fields import Dense
+from zipfian.fields.query import Query
 
 TEXTS = [
     "A puppy sleeps in the sun.", "The automobile is red.", "   ", "My kitten likes light.", "a hound and a car", "?!",
@@ -29,7 +30,7 @@ TEXTS = [
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Iterator[Collection]:
-    with Collection.create(tmp_path / "c.zf", {"dense": Field.dense(encoder=ToyText())}, encodings=False) as made:
+    with Collection.create(tmp_path / "c.zf", {"dense": Dense(encoder=ToyText())}, encodings=False) as made:
         made.add({"id": f"d{i}", "text": text} for i, text in enumerate(TEXTS))
         made.commit()
         yield made
@@ -61,12 +62,12 @@ def test_every_document_gets_its_score(collection: Collection, monkeypatch: pyte
 
 
 def test_nothing_to_compare(tmp_path: Path) -> None:
-    with Collection.create(tmp_path / "v.zf", {"dense": Field.dense(vector="v")}) as made:
+    with Collection.create(tmp_path / "v.zf", {"dense": Dense(vector="v")}) as made:
         made.add([{"id": "a", "vector": {"v": [1.0]}}])
         made.commit()
         with pytest.raises(InvalidInput, match="no encoder"):
             search(made, METHODS["maxsim"], Query("x"), 1)
-    with Collection.create(tmp_path / "e.zf", {"dense": Field.dense(encoder=ToyText())}, encodings=False) as made:
+    with Collection.create(tmp_path / "e.zf", {"dense": Dense(encoder=ToyText())}, encodings=False) as made:
         made.add([{"id": "a", "text": " "}])
         made.commit()
         with pytest.raises(InvalidInput, match="no document has a stored text"):
@@ -77,7 +78,8 @@ def test_another_encoder_gets_a_collection_of_its_own(tmp_path: Path) -> None:
     data = load_beir(write_beir(tmp_path / "tiny"))
     for encoder in (ToyText("one"), ToyText("two")):
         with built(data, ["dense"], tmp_path / "work", None, encoder) as collection:
-            assert collection.fields["dense"].model.encoder.fingerprint == encoder.fingerprint
+            spec = collection.fields["dense"].encoder
+            assert spec is not None and spec.fingerprint == encoder.fingerprint
             assert len(search(collection, METHODS["maxsim"], Query("a cat in the light"), 3)) == 3
     assert len(list((tmp_path / "work").iterdir())) == 2
 
@@ -90,7 +92,7 @@ def test_a_late_interaction_model_compares_what_it_projects(tmp_path: Path) -> N
     encoder = _encoder(str(tmp_path / "colbert"))
     assert encoder.projection and encoder.dim == 12
     texts = {f"d{i}": text for i, text in enumerate(tiny.TEXTS) if text}
-    with Collection.create(tmp_path / "c.zf", {"dense": Field.dense(encoder=encoder)}, encodings=False) as made:
+    with Collection.create(tmp_path / "c.zf", {"dense": Dense(encoder=encoder)}, encodings=False) as made:
         made.add({"id": key, "text": text} for key, text in texts.items())
         made.commit()
         asked = "copper mill"

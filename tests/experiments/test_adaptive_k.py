@@ -10,12 +10,12 @@ import zipfian as zf
 from experiments.adaptive_k import Case, Kept, on_front, search_once, seconds_of, settings
 from experiments.catalogue import run_table
 from tests.toys import ToyText, toy_vocabulary
-from zipfian import Field
 from zipfian.collection.execute import Run
-from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import measures
 from zipfian.evaluate.datasets.base import Dataset, JudgedQuery
+from zipfian.fields import Dense, Latent, Words
+from zipfian.fields.query import Query
 from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.rerank.dense import rerank_dense
 
@@ -30,9 +30,9 @@ QRELS = {"q0": {"d0": 1, "d1": 1, "d6": 1}, "q1": {"d15": 1, "d16": 1}, "q2": {"
 def notes(tmp_path: Path) -> zf.Collection:
     encoder, sae = ToyText(), toy_vocabulary(tmp_path / "sae")
     fields = {
-        "words": Field.words(),
-        "latent": Field.latent(sae, encoder=encoder),
-        "dense": Field.dense(encoder=encoder),
+        "words": Words(),
+        "latent": Latent(sae, encoder=encoder),
+        "dense": Dense(encoder=encoder),
     }
     made = zf.Collection.create(tmp_path / "notes.zf", fields, encodings=False)
     made.add({"id": i, "text": t} for i, t in TEXTS.items())

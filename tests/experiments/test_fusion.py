@@ -14,12 +14,12 @@ from experiments import fusion
 from experiments.catalogue import run_table
 from tests.evaluate.conftest import DOCS, write_beir
 from tests.toys import ToyText, toy_vocabulary
-from zipfian import Field
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.results import Report
 from zipfian.evaluate.runner import MethodResult
 from zipfian.evaluate.significance import holm, paired
+from zipfian.fields import Dense, Latent, Words
 
 LEVEL = {"words": 0.4, "latent": 0.5, "latent-table": 0.6, "dense": 0.3, "rrf": 0.55, "hybrid": 0.56}
 
@@ -101,9 +101,9 @@ def test_one_pass_serves_all_seeds(folders: dict[str, Path], tmp_path: Path, mon
     encoder = ToyText()
     toys = {"text-16k": toy_vocabulary(tmp_path / "a"), "b": toy_vocabulary(tmp_path / "b", k=3)}
     fields = SimpleNamespace(
-        words=Field.words,
-        latent=lambda vocabulary: Field.latent(toys[str(vocabulary)], encoder=encoder),
-        dense=lambda source: Field.dense(encoder=encoder) if source == "text" else None,
+        words=Words,
+        latent=lambda vocabulary: Latent(toys[str(vocabulary)], encoder=encoder),
+        dense=lambda source: Dense(encoder=encoder) if source == "text" else None,
     )
 
     class OwnCache(EncodingCache):

@@ -12,12 +12,13 @@ import pytest
 import zipfian as zf
 from tests.equality.compare import FORMULAS
 from tests.equality.texts import paragraphs
-from zipfian.collection import Field
 from zipfian.errors import InvalidInput
 from zipfian.explain.terms import compare, describe
+from zipfian.fields import Sparse, Words
 from zipfian.limits import MAX_EVIDENCE
 from zipfian.types import Explanation
-from zipfian.vocabulary import Pruning, Words
+from zipfian.vocabulary import Pruning
+from zipfian.vocabulary import Words as Analyser
 
 N_TERMS = 50
 
@@ -30,7 +31,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> zf.Collection:
     for d in paragraphs():
         ids = np.flatnonzero(rng.random(N_TERMS) < 0.1)
         documents.append({**d, "terms": {"latent": (ids, rng.uniform(0.05, 4.0, len(ids)))}})
-    fields = {"words": Field.words(), "latent": Field.terms(N_TERMS)}
+    fields = {"words": Words(), "latent": Sparse(N_TERMS)}
     c = zf.Collection.create(tmp_path_factory.mktemp("explain") / "c", fields)
     for start in range(0, len(documents), 700):
         c.add(documents[start : start + 700])
@@ -53,7 +54,7 @@ def check_sums(tree: Explanation) -> int:
 
 def check_evidence(c: zf.Collection, doc_id: str, tree: Explanation) -> int:
     """Every place is a piece of the text that the analyser turns into the term; returns the places."""
-    text, words, places = c.get(doc_id).text, Words(), 0
+    text, words, places = c.get(doc_id).text, Analyser(), 0
     assert (tree.kind, tree.field) == ("field", "words")
     for part in tree.parts:
         assert (part.kind, part.field, part.term) == ("term", "words", part.label)
@@ -118,7 +119,7 @@ def test_the_numbers_behind_a_bm25_score(reference: zf.Collection) -> None:
         tree = results.explain(hit)
         n, length, mean = (tree.details[key] for key in ("N", "length", "mean_length"))
         assert n == len(reference)
-        assert length == len(Words().terms(hit.text))
+        assert length == len(Analyser().terms(hit.text))
         assert mean == pytest.approx(reference.stats()["fields"]["words"]["mean_length"])
         for part in tree.parts:
             d = part.details
@@ -215,7 +216,7 @@ def test_a_term_that_stands_in_very_many_places(tmp_path: Path) -> None:
 
 
 def test_pruned_terms_are_no_part_of_a_score(tmp_path: Path) -> None:
-    with zf.Collection.create(tmp_path / "c", {"words": Field.words(pruning=Pruning(max_df_share=0.5))}) as c:
+    with zf.Collection.create(tmp_path / "c", {"words": Words(pruning=Pruning(max_df_share=0.5))}) as c:
         c.add([{"id": str(i), "text": f"common rare{i}"} for i in range(4)])
         c.commit()
         tree = c.explain("common rare2", "2")

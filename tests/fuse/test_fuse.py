@@ -20,6 +20,9 @@ METHODS: list[Method] = [
 ]  # fmt: skip
 
 
+WEIGHTS = {"words": 1.0, "latent": 1.0, "dense": 0.5}
+
+
 class Corpus:
     """Random scores of every document in three fields; words and latent match some documents, dense scores most."""
 
@@ -44,7 +47,7 @@ class Corpus:
         docs = docs[np.lexsort((docs, -column[docs]))][:depth]
         n_scored = self.n if i < 2 else int(able.sum())
         coverage = self.coverage if i == 0 else None
-        return FieldList(self.names[i], docs, column[docs], n_scored, coverage=coverage)
+        return FieldList(self.names[i], docs, column[docs], n_scored, coverage=coverage, weight=WEIGHTS[self.names[i]])
 
     def candidates(self, depth: int) -> Candidates:
         return gather([self.field(i, depth) for i in range(3)], lambda i, docs: self.scores[docs, i])
@@ -195,7 +198,7 @@ def test_adaptive_weights_follow_the_query() -> None:
     def weights(coverage: float | None, words: list[float], asked: int = 3, size: float | None = 100.0) -> list[float]:
         rows = [
             FieldList("words", np.arange(len(words)), np.array(words), 50, coverage=coverage, query_words=asked),
-            FieldList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, kind="dense", mean_words=size),
+            FieldList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, weight=0.5, mean_words=size),
             FieldList("latent", np.arange(2), np.array([5.0, 1.0]), 50),
         ]
         return Adaptive().fuse(gather(rows, lambda i, d: np.zeros(len(d)))).weights.tolist()
@@ -218,7 +221,7 @@ def test_a_document_is_judged_by_the_fields_that_can_read_it() -> None:
     image = np.array([0.1, 0.0, 0.2, 0.1, 0.0, 0.3, 0.2, 0.9, 0.1, 0.0])
     columns = (text, words, image)
     fields = [
-        FieldList("dense-text", np.arange(5), text[:5], 5, "dense", mean_words=60.0, source="text"),
+        FieldList("dense-text", np.arange(5), text[:5], 5, 0.5, mean_words=60.0, source="text"),
         FieldList("words", np.arange(2), words[:2], 10, coverage=1.0, source="text"),
         FieldList("aligned", *_best(image), 10, source="image"),
     ]
@@ -245,7 +248,7 @@ def _best(column: Any) -> tuple[Any, Any]:
 def test_words_nobody_trusts_are_better_than_nothing() -> None:
     fields = [
         FieldList("words", np.array([4, 2]), np.array([8.0, 1.0]), 9, coverage=0.0),
-        FieldList("dense", np.array([], np.int64), np.array([]), 0),
+        FieldList("dense", np.array([], np.int64), np.array([]), 0, 0.5),
     ]
     fused = Adaptive().fuse(gather(fields, lambda i, d: np.full(len(d), np.nan)))
     assert fused.docs.tolist() == [4, 2]
@@ -256,7 +259,7 @@ def test_words_nobody_trusts_are_better_than_nothing() -> None:
     ("words", "weight"), [(None, 0.5), (400.0, 0.5), (50.0, 0.5), (25.0, 1.0), (3.0, 2.0), (0.0, 2.0)]
 )
 def test_vectors_of_short_texts_count_for_more(words: float | None, weight: float) -> None:
-    field = FieldList("dense", np.arange(2), np.array([0.9, 0.1]), 2, mean_words=words)
+    field = FieldList("dense", np.arange(2), np.array([0.9, 0.1]), 2, 0.5, mean_words=words)
     fused = Adaptive().fuse(gather([field], lambda i, d: np.zeros(len(d))))
     assert fused.weights.tolist() == [weight]
     assert fused.about["signals"]["dense"]["mean_words"] == words
@@ -271,7 +274,7 @@ def test_words_decide_where_one_document_has_all_of_a_rare_query() -> None:
     dense[41] = 0.1
     fields = [
         FieldList("words", np.array([41]), np.array([8.0]), n, coverage=1.0),
-        FieldList("dense", np.argsort(-dense, kind="stable"), np.sort(dense)[::-1], n),
+        FieldList("dense", np.argsort(-dense, kind="stable"), np.sort(dense)[::-1], n, 0.5),
     ]
     fused = Adaptive().fuse(gather(fields, lambda i, d: (words, dense)[i][d]))
     assert fused.docs[0] == 41

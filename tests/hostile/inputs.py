@@ -296,9 +296,9 @@ def _odd_writing(rng: Random, c: zf.Collection) -> str:
     value = pools.anything(rng)
     calls: list[Callable[[], Any]] = [
         lambda: c.delete(value), lambda: c.delete([value]), lambda: c.merge(value), lambda: c.commit(value),
-        lambda: c.commit({"a": value}), lambda: c.add_field(value, zf.Field.words()),
+        lambda: c.commit({"a": value}), lambda: c.add_field(value, zf.Words()),
         lambda: c.add_field("more", value),
-        lambda: c.add_field("more", zf.Field.terms(5), value), lambda: zf.Field.terms(value),
+        lambda: c.add_field("more", zf.Sparse(5), value), lambda: zf.Sparse(value),
         lambda: c.commit({"a": pools.deep(rng)}),
     ]  # fmt: skip
     rng.choice(calls)()

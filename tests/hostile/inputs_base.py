@@ -28,7 +28,7 @@ def base() -> tuple[Path, dict[str, Found]]:
     DenseSearcher.from_array([[1.0, 2.0]], metric="dot").search([1.0, 1.0], 1)
     rng = Random(7)
     path = Path(tempfile.mkdtemp()) / "base"
-    fields = {"words": zf.Field.words(), "codes": zf.Field.terms(TERMS), "near": zf.Field.dense(vector="default")}
+    fields = {"words": zf.Words(), "codes": zf.Sparse(TERMS), "near": zf.Dense(vector="default")}
     with zf.Collection.create(path, fields, encodings=False) as c:
         for half in range(2):
             c.add([_good(rng, half * 8 + i) for i in range(8)])

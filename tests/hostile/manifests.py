@@ -82,8 +82,9 @@ def suffer(case: Case, folder: Path) -> str:
 
 def use(path: Path, rng: random.Random, write: bool) -> str:
     """What a user does with a collection. An error in one field leaves the others to be tried; the first is raised."""
-    from zipfian.collection import Collection, Field
+    from zipfian.collection import Collection
     from zipfian.errors import ZipfianError
+    from zipfian.fields import Words
 
     refused: list[ZipfianError] = []
     done = 0
@@ -107,7 +108,7 @@ def use(path: Path, rng: random.Random, write: bool) -> str:
     if write:
         with Collection.open(path, "w", encodings=False) as found:
             attempt(lambda: found.add([{"id": "new", "text": "a new dog"}]))
-            attempt(lambda: found.add_field("more", Field.words(language="german")))
+            attempt(lambda: found.add_field("more", Words(language="german")))
             attempt(found.commit)
             attempt(lambda: found.search("hound", field="more"))
     if refused:

@@ -43,8 +43,9 @@ def forge_file(attack: str, rng: random.Random, folder: Path) -> None:
 
 def suffer_file(attack: str, folder: Path) -> str:
     """Load it as whoever uses it would."""
-    from zipfian.collection import Collection, Field
-    from zipfian.collection import model as models
+    from zipfian.collection import Collection
+    from zipfian.fields import Aligned, Latent
+    from zipfian.fields import model as models
     from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable
     from zipfian.vocabulary.sae import SaeVocabulary
 
@@ -60,12 +61,12 @@ def suffer_file(attack: str, folder: Path) -> str:
         if len(terms) and int(terms.ids.max()) >= made.n_terms:
             raise WrongAnswer("a term that the vocabulary does not have")
         made.label(0), made.counted_items, made.statistics, made.fingerprint
-        Field.latent(folder / "model", encoder=known.text)
+        Latent(folder / "model", encoder=known.text)
         return "loaded"
     if attack == "settings of an alignment":
         AlignedHeads.load(folder / "model").check_encoders(text=known.text.fingerprint)
         TranslationTable.load(folder / "model").terms({"red": 1.0})
-        Field.aligned(model=str(folder / "model"), text=known.text, image=known.image)
+        Aligned(model=str(folder / "model"), text=known.text, image=known.image)
         return "loaded"
     models._SCALAR.clear()  # else the honest transform that this process knows would answer
     with Collection.open(folder / "c.zf", encodings=False) as found:

@@ -31,14 +31,15 @@ SIZE, HASH = "_image_bytes", "_image_sha256"
 
 def forge(attack: str, rng: random.Random, folder: Path) -> None:
     """A collection of one picture, given as bytes; its metadata say that it is somewhere else."""
-    from zipfian.collection import Collection, Field
+    from zipfian.collection import Collection
+    from zipfian.fields import Visual
 
     known = sample()
     outside = folder / "outside"
     metadata = {"image": _bait(attack, rng, outside, folder), **_stamps(attack, rng, outside)}
     metadata = {key: value for key, value in metadata.items() if value is not None}
     with Collection.create(
-        folder / "c.zf", {"visual": Field.visual(known.vocabulary, encoder=known.image)}, encodings=False
+        folder / "c.zf", {"visual": Visual(known.vocabulary, encoder=known.image)}, encodings=False
     ) as made:
         made.add([{"id": "x", "image": known.pictures["a"].read_bytes(), "metadata": metadata}])
         made.commit()
@@ -46,8 +47,9 @@ def forge(attack: str, rng: random.Random, folder: Path) -> None:
 
 def suffer(attack: str, rng: random.Random, folder: Path) -> str:
     """Explain, compare token by token, add a field: whatever opens pictures."""
-    from zipfian.collection import Collection, Field
+    from zipfian.collection import Collection
     from zipfian.errors import ZipfianError
+    from zipfian.fields import Dense
 
     known = sample()
     asked = known.pictures["a"].read_bytes()
@@ -63,7 +65,7 @@ def suffer(attack: str, rng: random.Random, folder: Path) -> str:
         steps: list[Callable[[], Any]] = [
             lambda: _no_patches(found.explain(None, "x", image=asked, field="visual")),
             lambda: found.search(image=asked, method="late", k=1, rerank_depth=1),
-            lambda: found.add_field("dense", Field.dense(encoder=known.image)),
+            lambda: found.add_field("dense", Dense(encoder=known.image)),
         ]
         for step in rng.sample(steps, len(steps)):
             try:

@@ -180,10 +180,11 @@ def suffer(attack: str, folder: Path) -> str:
 def _toys(folder: Path) -> None:
     """Names of fields mean fields of a toy encoder in this process: real ones take seconds to load."""
     from tests.hostile.sample import ToyImage
-    from zipfian.collection import fields, opening
+    from zipfian.collection import opening
     from zipfian.encode.cache import EncodingCache
+    from zipfian.fields import Dense, named
 
-    real = getattr(_toys, "real", None) or fields.default_field
+    real = getattr(_toys, "real", None) or named.default_field
     _toys.real = real  # type: ignore[attr-defined]
     image = ToyImage(str(folder))
 
@@ -192,7 +193,7 @@ def _toys(folder: Path) -> None:
             super().__init__(path or folder / "encodings", **options)
 
     def field(name: str, beside: Any = ()) -> Any:
-        return fields.Field.dense(encoder=image) if name == "dense-image" else real(name, beside)
+        return Dense(encoder=image) if name == "dense-image" else real(name, beside)
 
-    fields.default_field = field
+    named.default_field = field
     vars(opening)["EncodingCache"] = OwnCache

@@ -14,7 +14,8 @@ from PIL import Image
 
 from tests import toys
 from tests.toys import toy_alignment, toy_vocabulary
-from zipfian.collection import Collection, Field
+from zipfian.collection import Collection
+from zipfian.fields import Aligned, Dense, Field, Latent, Scalar, Sparse, Translated, Visual, Words
 from zipfian.types import Encoded, Terms
 from zipfian.vocabulary.scalar import ScalarVocabulary
 
@@ -61,14 +62,14 @@ class Sample:
     def fields(self) -> dict[str, Field]:
         """One field of every kind that needs no torch."""
         return {
-            "words": Field.words(),
-            "codes": Field.terms(32),
-            "latent": Field.latent(self.vocabulary, encoder=self.text),
-            "dense": Field.dense(encoder=self.text),
-            "scalar": Field.scalar(self.scalar, encoder=self.text),
-            "visual": Field.visual(self.vocabulary, encoder=self.image),
-            "aligned": Field.aligned(model=str(self.alignment), text=self.text, image=self.image),
-            "translated": Field.translated(model=str(self.alignment), text=self.text, image=self.image),
+            "words": Words(),
+            "codes": Sparse(32),
+            "latent": Latent(self.vocabulary, encoder=self.text),
+            "dense": Dense(encoder=self.text),
+            "scalar": Scalar(self.scalar, encoder=self.text),
+            "visual": Visual(self.vocabulary, encoder=self.image),
+            "aligned": Aligned(model=str(self.alignment), text=self.text, image=self.image),
+            "translated": Translated(model=str(self.alignment), text=self.text, image=self.image),
         }
 
     def _build(self) -> None:
@@ -110,8 +111,8 @@ def sample() -> Sample:
 def ask(collection: Any, field: str) -> Any:
     """The search that suits a field of the sample, whatever its settings have become."""
     known = collection.fields[field]
-    if known.kind == "terms":
+    if known.takes == "terms":
         return collection.search({0: 1.0, 9: 1.0}, field=field, k=4)
-    if known.asks_for == "image":
+    if known.takes == "image":
         return collection.search(image=np.full((8, 8, 3), 200, np.uint8), field=field, k=4)
     return collection.search(QUERY, field=field, k=4)

@@ -25,10 +25,10 @@ FAMILY = "sections"
 
 _WORDS = "light sun plant cat dog sleep food star stone river cloud bread night road glass ship".split()
 _FIELDS = {
-    "words": zf.Field.words(),
-    "codes": zf.Field.terms(500),
-    "floats": zf.Field.terms(100, tf="float32", scoring=zf.Dot()),
-    "near": zf.Field.dense(vector="default"),
+    "words": zf.Words(),
+    "codes": zf.Sparse(500),
+    "floats": zf.Sparse(100, tf="float32", scoring=zf.Dot()),
+    "near": zf.Dense(vector="default"),
 }
 
 

@@ -192,7 +192,7 @@ def test_presets_are_frozen_and_keep_their_promise() -> None:
         assert text.rerank == "none" and text.name == image.name == name
         assert image.rerank == "none" or image.rerank_depth >= 100
         assert text.to_json()["fusion"]["method"] == "adaptive"
-    assert preset("latency-first").query_encoder == "table" and "dense" not in preset("latency-first").fields
+    assert preset("latency-first").query_encoder == "table" and not preset("latency-first").vectors
     with pytest.raises(AttributeError):
         preset("balanced").rerank_depth = 3  # type: ignore[misc]
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zipfian import Collection, Field
+from zipfian import Collection
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
+from zipfian.fields import Sparse
 from zipfian.retrieve.scoring import Dot
 from zipfian.types import Encoded
 from zipfian.vocabulary.scalar import ScalarVocabulary, random_rotation, streaming_mean
@@ -168,7 +169,7 @@ def test_bad_settings(wrong: dict[str, float]) -> None:
 def test_as_a_field_of_a_collection(fitted: ScalarVocabulary, tmp_path: Path) -> None:
     """Term frequencies and integer query weights under `Dot`: the product of the integer vectors, exactly."""
     rows, queries = unit_rows(80, seed=20), unit_rows(5, seed=21)
-    with Collection.create(tmp_path / "c.zf", {"scalar": Field.terms(fitted.n_terms, tf="count", scoring=Dot())}) as c:
+    with Collection.create(tmp_path / "c.zf", {"scalar": Sparse(fitted.n_terms, tf="count", scoring=Dot())}) as c:
         c.add({"id": str(i), "terms": {"scalar": fitted.terms(row)}} for i, row in enumerate(rows))
         c.commit()
         expected = dense(fitted, queries, query=True) @ dense(fitted, rows).T

@@ -34,7 +34,7 @@ def run(report: Report, folder: Path) -> None:
         with report.time("fetch the pictures"):
             gallery = _fetch(report, _demo_data.GALLERY, folder / "pictures")
         with report.time("weights of the image encoder"):
-            from zipfian.collection.fields import make_fields
+            from zipfian.fields.named import make_fields
 
             fields = make_fields(list(FIELDS))
             _encoding.fetch_weights(fields.values(), "the demo goes on without pictures")

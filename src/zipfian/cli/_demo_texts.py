@@ -19,7 +19,8 @@ from zipfian.errors import MissingExtra, WeightsNotFound
 from zipfian.ingest.source import SAMPLE_CHARS, SAMPLE_TEXTS, Survey
 
 if TYPE_CHECKING:
-    from zipfian.collection import Collection, Field, Results
+    from zipfian.collection import Collection, Results
+    from zipfian.fields import Field
 
 KINDS = ("module", "class", "function")
 """What of the documentation is indexed: methods and language topics would more than double the encoder's work."""
@@ -70,7 +71,8 @@ def _read(report: Report, quick: bool) -> dict[str, dict[str, Any]]:
 
 def _fields(report: Report) -> dict[str, Field]:
     """Words and latent terms; words alone, and that is said, where the encoder cannot be had."""
-    from zipfian.collection.fields import Field, make_fields
+    from zipfian.fields import Words
+    from zipfian.fields.named import make_fields
 
     report.data["texts"] = {}
     try:
@@ -80,7 +82,7 @@ def _fields(report: Report) -> dict[str, Field]:
     except (MissingExtra, WeightsNotFound) as error:
         report.data["texts"]["without_latent"] = str(error)
         report.say(paint(f"words only, without latent terms: {error}", BOLD))
-        return {"words": Field.words()}
+        return {"words": Words()}
     return fields
 
 
@@ -126,8 +128,7 @@ def _ask_meaning(report: Report, collection: Collection) -> Results:
         together = collection.search(MEANING, k=HITS)
     report.say(f"\nall fields together, as searched by default: {', '.join(h.id for h in together)}  ({report.last})")
     found = {"words": words, "latent": results, "together": together}
-    model = collection.fields["latent"].model
-    if model is not None and model.load_vocabulary().table is not None:
+    if collection.fields["latent"].has_table:
         with report.time("latent terms without the neural network: query_encoder='table'"):
             found["table"] = collection.search(MEANING, k=HITS, field="latent", query_encoder="table")
         ids = ", ".join(h.id for h in found["table"])

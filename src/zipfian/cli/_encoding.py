@@ -13,8 +13,9 @@ from zipfian.errors import WeightsNotFound, ZipfianError
 from zipfian.ingest.source import SAMPLE_CHARS, Survey
 
 if TYPE_CHECKING:
-    from zipfian.collection import Field
     from zipfian.encode.models import Model
+    from zipfian.fields import Field
+    from zipfian.fields.reader import Reader
 
 PROBE_TEXTS = 24
 PROBE_PICTURES = 4
@@ -84,10 +85,9 @@ def _models(fields: Iterable[Field], asked: bool) -> list[Model]:
     }
     names: dict[str, None] = {}
     for field in fields:
-        if asked and field.kind == "aligned" and field.align is not None:
-            names[field.align.text.name if field.asks_for == "text" else field.align.picture.encoder.name] = None
-        elif field.model is not None:
-            names[field.model.encoder.name] = None
+        spec = field.asked_through if asked else field.encoder
+        if spec is not None:
+            names[spec.name] = None
     return [known[name] for name in names if name in known]
 
 
@@ -102,47 +102,42 @@ def _is_here(model: Model) -> bool:
 
 def estimate(fields: Mapping[str, Field], survey: Survey, some_pictures: Sequence[str] = ()) -> list[Work]:
     """What each encoder will have to do, judged by a sample; a few items are encoded to learn the speed."""
-    by_encoder: dict[str, list[Field]] = {}
-    for field in fields.values():
-        if field.model is not None:
-            by_encoder.setdefault(field.model.encoder.fingerprint, []).append(field)
+    from zipfian.encode.registry import find
+
+    by_encoder: dict[str, tuple[Any, list[Reader]]] = {}
+    for name, field in fields.items():
+        if field.encoder is not None and (reader := field.reader(name)) is not None:
+            by_encoder.setdefault(field.encoder.fingerprint, (find(field.encoder), []))[1].append(reader)
     out: list[Work] = []
-    for group in by_encoder.values():
-        if group[0].source == "text" and survey.sample:
-            out.append(_work(group, "text", survey.texts, survey.sample, survey.chars))
-        elif group[0].source == "image" and survey.pictures and some_pictures:
-            out.append(_work(group, "picture", survey.pictures, some_pictures, 0))
+    for encoder, readers in by_encoder.values():
+        if encoder.kind == "text" and survey.sample:
+            out.append(_work(encoder, readers, "text", survey.texts, survey.sample, survey.chars))
+        elif encoder.kind == "image" and survey.pictures and some_pictures:
+            out.append(_work(encoder, readers, "picture", survey.pictures, some_pictures, 0))
     return out
 
 
-def _work(fields: Sequence[Field], what: str, items: int, sample: Sequence[str], chars: int) -> Work:
+def _work(
+    encoder: Any, readers: Sequence[Reader], what: str, items: int, sample: Sequence[str], chars: int
+) -> Work:  # fmt: skip
     from zipfian.encode.cache import ENTRY_BYTES
 
-    model = fields[0].model
-    if model is None:
-        raise ZipfianError("a field without an encoder has nothing to encode")
-    encoder = model.load_encoder()
     counted = sum(encoder.count_tokens(sample))
     tokens = counted * chars // max(1, sum(map(len, sample))) if what == "text" else counted * items // len(sample)
-    per_token = sum(_bytes_per_token(field) for field in fields)
+    per_token = sum(reader.token_bytes for reader in readers)
     nbytes = tokens * per_token + items * (ENTRY_BYTES + 4 * encoder.pooled_dim)
-    known = _known(fields, encoder, [item for item in sample if what == "picture" or len(item) < SAMPLE_CHARS])
+    known = _known(readers, encoder, [item for item in sample if what == "picture" or len(item) < SAMPLE_CHARS])
     rest = round(tokens * (1 - known))
     large = items * (1 - known) > SMALL_PICTURES if what == "picture" else rest > SMALL_TOKENS
-    return Work(what, items, tokens, nbytes, known, _seconds(fields, encoder, sample, rest) if large else None)
+    return Work(what, items, tokens, nbytes, known, _seconds(readers, encoder, sample, rest) if large else None)
 
 
-def _known(fields: Sequence[Field], encoder: Any, sample: Sequence[str]) -> float:
+def _known(readers: Sequence[Reader], encoder: Any, sample: Sequence[str]) -> float:
     """The share of a sample that the user's cache has for all of these fields."""
-    from zipfian.collection.encoding import POOLED
     from zipfian.encode.cache import EncodingCache, content_hash
 
     cache = EncodingCache()
-    forms = {
-        POOLED if field.has_vectors else field.model.load_reader().compact_form
-        for field in fields
-        if field.model is not None
-    }
+    forms = {form for reader in readers for form in reader.makers}
     found = 0
     for item in sample:
         try:
@@ -153,29 +148,20 @@ def _known(fields: Sequence[Field], encoder: Any, sample: Sequence[str]) -> floa
     return found / len(sample) if sample else 0.0
 
 
-def _bytes_per_token(field: Field) -> int:
-    """Of the cache: the strongest activations as 16-bit ids and 32-bit values, and the place."""
-    if field.kind not in ("latent", "visual"):
-        return 0
-    from zipfian.vocabulary.sae import COMPACT_K
-
-    return 6 * COMPACT_K + 8
-
-
-def _seconds(fields: Sequence[Field], encoder: Any, sample: Sequence[Any], tokens: int) -> float | None:
+def _seconds(readers: Sequence[Reader], encoder: Any, sample: Sequence[Any], tokens: int) -> float | None:
     """How long so many tokens take here, by the clock; unreadable items of the sample do not count."""
     from zipfian.encode.session import side_by_side
 
     few = PROBE_PICTURES if encoder.kind == "image" else PROBE_TEXTS
     chosen = random.Random(1).sample(list(sample), min(few, len(sample)))
-    vocabularies = [field.model.load_reader() for field in fields if field.model is not None and not field.has_vectors]
+    makers = [make for reader in readers for make in reader.makers.values()]
     threads = getattr(encoder, "threads", 1)
 
     def read(outcome: Any) -> int:
         if isinstance(outcome, ZipfianError | OSError):
             return 0
-        for vocabulary in vocabularies:
-            vocabulary.compact(outcome)
+        for make in makers:
+            make(outcome)
         return len(outcome.vectors)
 
     seconds, done = 0.0, 0

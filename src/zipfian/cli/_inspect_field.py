@@ -15,7 +15,7 @@ from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection
-    from zipfian.collection.fields import Field
+    from zipfian.fields import PostingField
     from zipfian.retrieve.statistics import FieldStatistics
 
 EXAMPLES = 5
@@ -53,7 +53,7 @@ def _statistics(collection: Collection, name: str) -> FieldStatistics:
 
 
 def _term(args: argparse.Namespace, collection: Collection, name: str) -> int:
-    field = collection.fields[name]
+    field = collection.searcher().settings.postings(name)
     page = _page(args, collection, name, field)
     if args.html is not None:
         from zipfian.cli._inspect_html import write_page
@@ -66,7 +66,7 @@ def _term(args: argparse.Namespace, collection: Collection, name: str) -> int:
     return 0
 
 
-def _page(args: argparse.Namespace, collection: Collection, name: str, field: Field) -> Page:
+def _page(args: argparse.Namespace, collection: Collection, name: str, field: PostingField) -> Page:
     statistics = _statistics(collection, name)
     term = _chosen(args.term, field)
     df = statistics.df(term)
@@ -79,27 +79,28 @@ def _page(args: argparse.Namespace, collection: Collection, name: str, field: Fi
         "idf": float(smoothed_idf([df], statistics.n_live)[0]) if statistics.n_live else None,
         "examples": _examples(args, collection, field, statistics, term),
     }
-    if field.model is not None and isinstance(term, int):
-        return about(field.model.load_vocabulary(), term, **rest)
-    return Page(term=term, label=str(term), **rest)
+    known = field.dictionary()
+    if known is not None and isinstance(term, int):
+        return about(known, term, **rest)
+    return Page(term=term, label=field.label(term), **rest)
 
 
-def _chosen(given: str, field: Field) -> str | int:
-    if field.kind != "words":
+def _chosen(given: str, field: PostingField) -> str | int:
+    from zipfian.fields import LexicalField
+
+    if not isinstance(field, LexicalField):
         return term_number(given, field.n_terms)
-    terms = field.vocabulary.terms(given)
-    if len(set(terms)) != 1:
+    terms = list(field.counts(given))
+    if len(terms) != 1:
         raise InvalidInput(f"--term of a field of words is one word, not {given!r}")
     return terms[0]
 
 
 def _examples(
-    args: argparse.Namespace, collection: Collection, field: Field, statistics: FieldStatistics, term: str | int
+    args: argparse.Namespace, collection: Collection, field: PostingField, statistics: FieldStatistics, term: str | int
 ) -> Sequence[Example]:
     """The documents in which the term weighs most, and where it is in them."""
     import numpy as np
-
-    from zipfian.collection.evidence import places
 
     count = EXAMPLES if args.limit is None else args.limit
     docs, weights = statistics.postings(term)
@@ -108,10 +109,10 @@ def _examples(
     out = []
     for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
         document = searcher.document(number)
-        found, problem = places(field, document, [term], {term: weight}, searcher.settings.trust)
+        found, problem = field.places(searcher.settings.trust.stored(document), [term], {term: weight})
         where = found.get(term, [])
         patches, files = _patches(args, collection, where, term, document.id)
-        shown = document.text if field.source == "text" else None
+        shown = document.text if field.reads == "text" else None
         out.append(Example(document.id, weight, shown, where, problem, patches, files))
     return out
 
@@ -147,16 +148,17 @@ def _patches(
 
 def _list(args: argparse.Namespace, collection: Collection, name: str) -> int:
     from zipfian.evaluate.zipf import smoothed_idf
+    from zipfian.fields import LexicalField
 
-    field = collection.fields[name]
+    field = collection.searcher().settings.postings(name)
     statistics = _statistics(collection, name)
     terms, df = statistics.vocabulary
-    vocabulary = None if field.model is None else field.model.load_vocabulary()
-    labels = None if vocabulary is None else vocabulary.label_table
+    known = field.dictionary()
+    labels = None if known is None else known.label_table
     order = sorted(range(len(terms)), key=lambda i: (-int(df[i]), i))
     if args.find is not None:
-        if field.kind == "words":
-            beginnings = tuple(field.vocabulary.terms(args.find))
+        if isinstance(field, LexicalField):
+            beginnings = tuple(field.counts(args.find))
             order = [i for i in order if beginnings and str(terms[i]).startswith(beginnings)]
         elif labels is None:
             raise InvalidInput(f"the vocabulary of field {name} has no labels to search: list it with --terms")
@@ -166,9 +168,9 @@ def _list(args: argparse.Namespace, collection: Collection, name: str) -> int:
     limit = DEFAULT_TERMS if args.limit is None else args.limit or len(order)
     rows = []
     for i in order[:limit]:
-        term, label, kind = terms[i], None, None
-        if vocabulary is not None and isinstance(term, int):
-            label, kind = vocabulary.label(term), None if labels is None else labels.kind(term)
+        term = terms[i]
+        label = field.label(term) if field.labelled else None
+        kind = None if labels is None else labels.kind(int(term))
         idf = float(smoothed_idf([int(df[i])], statistics.n_live)[0])
         rows.append({"term": term, "kind": kind, "df": int(df[i]), "idf": idf, "label": label})
     if args.json:

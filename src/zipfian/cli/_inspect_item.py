@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("--text is empty: there is nothing to look at")
     if args.out is not None and source == "text":
         raise InvalidInput("--out draws the patches of a picture: it goes with --image")
-    from zipfian.collection.model import sae_model
+    from zipfian.fields.model import sae_model
 
     model, vocabulary = sae_model(source, args.vocabulary or default_vocabulary(source), None, {})
     encoded = model.load_encoder().encode_documents([item])[0]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from zipfian.cli._output import note
 
 if TYPE_CHECKING:
-    from zipfian.collection import Field
     from zipfian.encode.shards import Form
+    from zipfian.fields import Field
 
 
 class Encoded:
@@ -40,4 +40,4 @@ def forms_of(fields: Mapping[str, Field]) -> list[Form]:
     """What the encoders of the fields have to make."""
     from zipfian.collection.encoding import Encoding
 
-    return Encoding({name: field for name, field in fields.items() if field.model is not None}, None).forms
+    return Encoding({name: field for name, field in fields.items() if field.encoder is not None}, None).forms

@@ -99,7 +99,7 @@ def visual_tree(collection: Collection, doc_id: str, image: str | None, tree: Ex
     """What the field of visual words says where the tree itself is only about whole vectors, as after reranking."""
     if image is None or has_patches(tree):
         return None
-    name = next((name for name, field in collection.fields.items() if field.kind == "visual"), None)
+    name = next((name for name, field in collection.fields.items() if field.shows_patches), None)
     return None if name is None else collection.explain(None, doc_id, image=image, field=name)
 
 

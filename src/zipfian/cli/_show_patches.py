@@ -15,8 +15,8 @@ from zipfian.types import Explanation
 if TYPE_CHECKING:
     from PIL import Image
 
-    from zipfian.collection import Field
     from zipfian.encode.images import ImageSource
+    from zipfian.fields import Field
 
 TERMS = 5
 """Terms drawn, each in its own colour; more would cover the picture."""
@@ -85,17 +85,20 @@ def write(
 
 def _asked(asked: str, terms: list[Shown], fields: Mapping[str, Field]) -> tuple[tuple[int, int], list[Any]]:
     """Where the same terms fired in the query picture."""
-    field = next(field for field in fields.values() if field.kind == "visual" and field.model is not None)
-    if field.model is None:
-        raise InvalidInput("a field of visual words without an encoder cannot show patches")
-    encoded = field.model.load_encoder().encode_queries([asked])[0]
-    fired = field.model.load_vocabulary().evidence(encoded, [t.term for t in terms if t.term is not None])
-    groups: list[Any] = []
+    from zipfian.fields import PostingField
+    from zipfian.fields.query import Query
+
+    field = next((field for field in fields.values() if field.shows_patches), None)
+    if not isinstance(field, PostingField):
+        raise InvalidInput("no field of this collection shows the patches of a query: it has no visual words")
+    fired = field.query_places(Query(None, asked), [t.term for t in terms if t.term is not None])
+    grid, groups = terms[0].grid, []
     for shown in terms:
-        rows = fired.get(shown.term, []) if shown.term is not None else []
-        strong = [token for token, strength in rows[:PATCHES] if strength >= FAINT * rows[0][1]]
-        groups.append([(int(r), int(c)) for r, c in encoded.places[strong].tolist()])
-    return encoded.grid or terms[0].grid, groups
+        places = fired.get(shown.term, []) if shown.term is not None else []
+        strong = [p for p in places[:PATCHES] if p["strength"] >= FAINT * places[0]["strength"]]
+        grid = (places[0]["rows"], places[0]["columns"]) if places else grid
+        groups.append([(int(p["row"]), int(p["column"])) for p in strong])
+    return grid, groups
 
 
 def _sheet(panels: list[Image.Image], terms: list[Shown], colours: tuple[str, ...]) -> Image.Image:

@@ -29,8 +29,8 @@ from zipfian.ingest.follow import LEAVE_OUT
 from zipfian.ingest.source import BadItem, FoundDocument, Source
 
 if TYPE_CHECKING:
-    from zipfian.collection import Field
     from zipfian.encode.shards import ShardWriter
+    from zipfian.fields import Field
 
 AT_ONCE = 256
 PICTURES_AT_ONCE = 32
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _chosen(args: argparse.Namespace, source: Source) -> dict[str, Field]:
     """The fields that `zipfian index` would give a new collection."""
-    from zipfian.collection.fields import make_fields
+    from zipfian.fields.named import make_fields
 
     survey = source.survey()
     if survey.items == 0:
@@ -138,18 +138,18 @@ def _about(args: argparse.Namespace, fields: dict[str, Field]) -> dict[str, Any]
     """What the manifest says for people: fingerprints of all encoders and vocabularies among it."""
     return {
         "source": args.source.name,
-        "fields": {name: field.model.to_json() for name, field in fields.items() if field.model is not None},
+        "fields": {name: field.to_json() for name, field in fields.items() if field.encoder is not None},
     }
 
 
 def _encode(args: argparse.Namespace, source: Source, fields: dict[str, Field], writer: ShardWriter) -> Summary:
     """Every document of the share through the encoders; what was made is kept by the writer."""
     from zipfian.collection.encoding import Encoding
-    from zipfian.collection.items import Item
+    from zipfian.fields.item import Item
 
     summary = Summary()
-    encoding = Encoding({name: field for name, field in fields.items() if field.model is not None}, writer)
-    pictures = any(field.source == "image" for field in fields.values())
+    encoding = Encoding({name: field for name, field in fields.items() if field.encoder is not None}, writer)
+    pictures = any(field.reads == "image" for field in fields.values())
     try:
         with Progress(f"encoding {args.shard[0]}/{args.shard[1]}") as progress:
             for batch in _batches(_share(args, source, summary, progress), pictures):

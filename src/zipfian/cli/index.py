@@ -18,7 +18,8 @@ from zipfian.ingest.follow import COMMIT_EVERY, Sync
 from zipfian.ingest.source import BadItem, Source, Survey
 
 if TYPE_CHECKING:
-    from zipfian.collection import Collection, Field
+    from zipfian.collection import Collection
+    from zipfian.fields import Field
 
 
 ABOUT_SOURCE = (
@@ -167,7 +168,7 @@ def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.En
             names = choice.fields
         if names == ("words",) and shards is None:  # the one field that needs no model
             return kind.create(args.into, fields=["words"])
-        from zipfian.collection.fields import make_fields
+        from zipfian.fields.named import make_fields
 
         fields = make_fields(list(names))
         if shards is None:
@@ -188,7 +189,7 @@ def _announce(source: Source, survey: Survey, fields: Any, is_new: bool) -> None
     """What lies ahead, where encoders have work to do."""
     if survey.others:
         note(f"left alone in {source.path}: {printable(survey.others)}")
-    if not any(field.model is not None for field in fields.values()):
+    if not any(field.encoder is not None for field in fields.values()):
         return
     if not is_new:
         note("only what is new or changed is encoded")
@@ -214,7 +215,7 @@ def _some_pictures(source: Source) -> list[str]:
 
 def add_fields(path: Path, names: list[str], options: dict[str, Any]) -> list[str]:
     """Give every document more fields, each committed by itself."""
-    from zipfian.collection.fields import default_field
+    from zipfian.fields.named import default_field
 
     with opened(path, "w", **options) as collection:
         for name in names:

@@ -100,7 +100,7 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
     fields = collection.fields
     if args.field is not None and args.field not in fields:
         raise InvalidInput(_no_field(args.path, args.field, list(fields)))
-    taken = {field.asks_for for field in fields.values()}
+    taken = {field.takes for field in fields.values()}
     if args.image is not None and "image" not in taken:
         raise InvalidInput(
             f"no field of {args.path} looks at pictures (it has: {', '.join(fields)}); for a collection of pictures: "
@@ -113,7 +113,7 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
             f"let texts find pictures: {how_to_add(args.path, 'aligned')}"
         )
     wanted = {"text"} if args.image is None else {"image"} if args.query is None else {"text", "image"}
-    fitting = [field for name, field in fields.items() if field.asks_for in wanted and args.field in (None, name)]
+    fitting = [field for name, field in fields.items() if field.takes in wanted and args.field in (None, name)]
     if args.preset != "latency-first":
         _encoding.fetch_weights(fitting, "the words field needs none: --field words", asked=True)
     return options

@@ -43,7 +43,7 @@ def configure(kinds: Any) -> None:
         help="two heads that bring texts and pictures into one space, from pictures with captions",
         description="Train two small heads on frozen encoders so that a picture and its captions meet, and a table "
         "that translates words into visual words; or, with --unfreeze, fine-tune a CLIP model of the hub.",
-        epilog="The output folder is used as Field.aligned(model=FOLDER) and Field.translated(model=FOLDER); with "
+        epilog="The output folder is used as Aligned(model=FOLDER) and Translated(model=FOLDER); with "
         "--unfreeze it is a model for zipfian.encode.hub.dual(FOLDER). What was encoded is kept in the encode cache: "
         "a second training on the same pictures starts at once.",
     )
@@ -106,7 +106,7 @@ def _heads(args: argparse.Namespace, parts: Parts) -> int:
                     for m in fitted.members],
         "measured": fitted.measured, "settings": settings.to_json(),
     }  # fmt: skip
-    report(args, outcome, f"ready for Field.aligned(model={str(args.out)!r})")
+    report(args, outcome, f"ready for Aligned(model={str(args.out)!r})")
     return 0
 
 

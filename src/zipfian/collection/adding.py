@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.batch import field_batch, words_batch
 from zipfian.collection.encoding import Encoding
-from zipfian.collection.fields import Field
-from zipfian.collection.items import Item
 from zipfian.errors import InvalidInput
+from zipfian.fields.base import Field, PostingField, VectorField
+from zipfian.fields.item import Item
 from zipfian.index.directory import Directory
 from zipfian.index.segment import SegmentEntry, SegmentReader, write_field_for_segment, write_vectors_for_segment
 
@@ -38,17 +37,15 @@ class Adding:
 
     def to_segment(self, reader: SegmentReader) -> SegmentEntry:
         """Write the field for one segment."""
-        if self.field.kind == "words":
-            batch = words_batch(self.field, (reader.docs.text(d) or "" for d in range(reader.n_docs)))
-            return write_field_for_segment(self.directory, reader, self.name, batch, self.field.write_spec)
-        if self.field.of is not None:
-            return reader.entry  # it borrows postings that are there
-        items = list(self._encoded(reader)) if self.encoding else self._given(reader)
-        self.items += [Item(i.id, None, {}, {}, {}, 0, i.clipped, i.zeroed) for i in items if i.clipped or i.zeroed]
-        if self.field.has_postings:
-            batch = field_batch(self.name, self.field, items)
-            return write_field_for_segment(self.directory, reader, self.name, batch, self.field.write_spec)
-        vector = self.field.vector or self.name
+        field = self.field
+        if isinstance(field, PostingField):
+            if not field.has_postings:
+                return reader.entry  # it borrows postings that are there
+            batch = field.batch(self.name, self._texts(reader) if field.lexical else self._items(reader))
+            return write_field_for_segment(self.directory, reader, self.name, batch, field.write_spec)
+        if not isinstance(field, VectorField):
+            raise InvalidInput(f"a field of kind {field.kind} has neither postings nor vectors to write")
+        vector, items = field.stored_as(self.name), self._items(reader)
         found = [i.vectors.get(vector) for i in items]
         dim = next((len(v) for v in found if v is not None), None)
         if dim is None:
@@ -58,6 +55,16 @@ class Adding:
             if v is not None:
                 rows[i] = v
         return write_vectors_for_segment(self.directory, reader, {vector: rows})
+
+    def _texts(self, reader: SegmentReader) -> Iterator[Item]:
+        """Every stored text, read one by one."""
+        return (Item("", reader.docs.text(doc), {}, {}, {}, 0) for doc in range(reader.n_docs))
+
+    def _items(self, reader: SegmentReader) -> list[Item]:
+        """Every document with its terms or vector."""
+        items = list(self._encoded(reader)) if self.encoding else self._given(reader)
+        self.items += [Item(i.id, None, {}, {}, {}, 0, i.clipped, i.zeroed) for i in items if i.clipped or i.zeroed]
+        return items
 
     def _given(self, reader: SegmentReader) -> list[Item]:
         """A document without terms has an empty row."""

@@ -14,11 +14,11 @@ import numpy as np
 
 from zipfian import limits
 from zipfian.collection.plan import SearchPlan
-from zipfian.collection.query import Query, encode_together
 from zipfian.collection.results import Results
 from zipfian.collection.settings import Settings
 from zipfian.encode.session import available_threads
 from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.fields.query import Query, encode_together
 from zipfian.retrieve.validate import check_k, check_offset
 
 AT_ONCE = 64
@@ -133,8 +133,7 @@ def _encode(settings: Settings, some: Sequence[Asking], plans: Sequence[SearchPl
         if question.vector is not None or question.terms is not None:
             continue
         names = (*plan.fields, *filter(None, (plan.reranker, plan.captions, plan.late)))
-        fields = {n: settings.field(n) for n in names}
-        needed = (n for n, field in fields.items() if field.kind != "latent" or question.mode_of(field) == "encoder")
+        needed = (n for n in names if settings.field(n).needs(question) is not None)
         groups.setdefault(tuple(dict.fromkeys(needed)), []).append(question)
     for names, questions in groups.items():
         encode_together(questions, [settings.field(n) for n in names])

@@ -15,12 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.asking import Answers, Asking, answer_all, askings
-from zipfian.collection.fields import Field
 from zipfian.collection.following import Synced, follow
-from zipfian.collection.items import Item
-from zipfian.collection.model import QueryEncoder
 from zipfian.collection.opening import cache_of, engine_of
-from zipfian.collection.query import Query
 from zipfian.collection.results import Document, Results
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.store import Existing, Skipped
@@ -30,6 +26,10 @@ from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
 from zipfian.errors import InvalidInput, shown
 from zipfian.explain.terms import compare
+from zipfian.fields.base import Field
+from zipfian.fields.item import Item
+from zipfian.fields.model import QueryEncoder
+from zipfian.fields.query import Query
 from zipfian.fuse.methods import Method
 from zipfian.index.check import CheckReport
 from zipfian.rerank.adaptive_k import AdaptiveK
@@ -80,7 +80,7 @@ class Collection(ABC):
         fields
             Ways to find a document: `["words"]` (the default), `["words", "latent"]` to understand texts as well,
             `["visual", "dense"]` for pictures, or names with settings such as
-            `{"words": Field.words(language="german"), "codes": Field.terms(18_432)}`.
+            `{"words": Words(language="german"), "codes": Sparse(18_432)}`.
         memory_bytes
             Documents are written to disk when about so much is waiting in memory.
         cache_bytes

@@ -7,38 +7,24 @@ moved, or a field that is added later costs no second pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from zipfian.collection.alignment import Alignment
-from zipfian.collection.fields import Field
-from zipfian.collection.items import Item, arrays_nbytes, store_terms
-from zipfian.collection.model import Model
+from zipfian.collection.items import arrays_nbytes
 from zipfian.collection.trust import IMAGE_COLUMN, Trust
-from zipfian.encode._entry import Array
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import EncodingCache, content_hash
+from zipfian.encode.registry import find
 from zipfian.encode.session import side_by_side
 from zipfian.encode.shards import Form
-from zipfian.errors import InvalidInput, ZipfianError
+from zipfian.errors import ZipfianError
+from zipfian.fields.base import Field, PostingField
+from zipfian.fields.item import Item
+from zipfian.fields.reader import Arrays, Maker, Reader
+from zipfian.fields.terms import store_terms
 from zipfian.types import Encoded
 
-POOLED = "pooled"
-
 Problem = ZipfianError | OSError
-Arrays = Mapping[str, Array]
-Maker = Callable[[Encoded], Arrays]
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """One field that reads an encoder: which arrays it needs of an item, and what it makes of them."""
-
-    makers: Mapping[str, Maker]
-    """By the name that the arrays have in the cache."""
-    give: Callable[[Item, Mapping[str, Arrays]], None]
 
 
 class Encoding:
@@ -48,18 +34,19 @@ class Encoding:
         """`stored`: the documents come out of a collection, and this says which of their pictures may be opened."""
         self._cache = cache
         self._stored = stored
-        self._translated = {
-            name: field for name, field in fields.items() if field.kind == "translated" and field.of is None
-        }
-        self._passes: dict[str, tuple[Encoder[Any], list[_Reader]]] = {}
+        self._plain: dict[str, PostingField] = {}
+        """Fields that need no encoder to make terms of a text."""
+        self._passes: dict[str, tuple[Encoder[Any], list[Reader]]] = {}
         for name, field in fields.items():
-            if field.model is not None:
-                encoder = field.model.load_encoder()
+            if isinstance(field, PostingField) and field.reads_plain_text:
+                self._plain[name] = field
+            if field.encoder is not None and (reader := field.reader(name)) is not None:
+                encoder = find(field.encoder)
                 _, readers = self._passes.setdefault(encoder.fingerprint, (encoder, []))
-                readers.append(_reader(name, field))
+                readers.append(reader)
 
     def __bool__(self) -> bool:
-        return bool(self._passes or self._translated)
+        return bool(self._passes or self._plain)
 
     @property
     def forms(self) -> list[Form]:
@@ -78,13 +65,14 @@ class Encoding:
             for group in groups(self._contents(items, encoder, places, problems)):
                 chosen, places[:] = places[: len(group)], places[len(group) :]
                 for i, outcome in zip(chosen, self._group(encoder, readers, group), strict=True):
-                    problem = outcome if isinstance(outcome, Problem) else _give(items[i], readers, outcome)
-                    if problem is not None:
-                        problems[i] = problem
-        for name, field in self._translated.items():
+                    if isinstance(outcome, Problem):
+                        problems[i] = outcome
+                    else:
+                        _fill(items[i], partial(_give, readers, outcome), problems, i)
+        for name, field in self._plain.items():
             for i, item in enumerate(items):
-                if i not in problems and item.text and field.align is not None:
-                    store_terms(item, name, field, field.align.translate(item.text))
+                if i not in problems and item.text:
+                    _fill(item, partial(_read, name, field), problems, i)
         return problems
 
     def _contents(
@@ -104,7 +92,7 @@ class Encoding:
                 yield content
 
     def _group(
-        self, encoder: Encoder[Any], readers: list[_Reader], contents: Sequence[Any]
+        self, encoder: Encoder[Any], readers: list[Reader], contents: Sequence[Any]
     ) -> Iterator[dict[str, Arrays] | Problem]:
         makers = {form: make for reader in readers for form, make in reader.makers.items()}
         return arrays_of(encoder, makers, contents, self._cache)
@@ -160,68 +148,26 @@ def _known(
     return found
 
 
-def _give(item: Item, readers: list[_Reader], arrays: Mapping[str, Arrays]) -> Problem | None:
-    """Each field takes what it needs; what it says when that is no good."""
+def _fill(item: Item, give: Callable[[Item], None], problems: dict[int, Problem], i: int) -> None:
+    """Give an item terms or vectors, and count their bytes; where they are no good, that is a problem of item `i`."""
     before = arrays_nbytes(item)
     try:
-        for reader in readers:
-            reader.give(item, arrays)
+        give(item)
     except ZipfianError as error:
-        return error
+        problems[i] = error
+        return
     item.nbytes += arrays_nbytes(item) - before
-    return None
 
 
-def _reader(name: str, field: Field) -> _Reader:
-    model = field.model
-    if model is None:
-        raise InvalidInput(f"field {name!r} has no encoder")
-    if field.align is not None:
-        return _aligned_reader(name, field.align, model)
-    if field.kind == "dense":
-        vector = field.vector or name
-
-        def keep(item: Item, arrays: Mapping[str, Arrays]) -> None:
-            item.vectors[vector] = unit(arrays[POOLED][POOLED])
-
-        return _Reader({POOLED: pooled_arrays}, keep)
-    vocabulary = model.load_reader()
-    form = vocabulary.compact_form
-    return _Reader(
-        {form: vocabulary.compact},
-        lambda item, arrays: store_terms(item, name, field, vocabulary.from_compact(arrays[form])),
-    )
+def _give(readers: list[Reader], arrays: Mapping[str, Arrays], item: Item) -> None:
+    """Each field takes what it needs of an encoder's pass."""
+    for reader in readers:
+        reader.give(item, arrays)
 
 
-def _aligned_reader(name: str, align: Alignment, model: Model) -> _Reader:
-    """A document's vector in the space that texts and pictures share."""
-    if model.encoder.kind == "text":
-
-        def keep_text(item: Item, arrays: Mapping[str, Arrays]) -> None:
-            item.vectors[name] = align.text_vector(arrays[POOLED][POOLED], item.text or "")
-
-        return _Reader({POOLED: pooled_arrays}, keep_text)
-    makers: dict[str, Maker] = {POOLED: pooled_arrays}
-    vocabulary = align.picture.load_vocabulary() if align.heads().uses_terms else None
-    if vocabulary is not None:
-        makers[vocabulary.compact_form] = vocabulary.compact
-
-    def keep_picture(item: Item, arrays: Mapping[str, Arrays]) -> None:
-        terms = None if vocabulary is None else vocabulary.from_compact(arrays[vocabulary.compact_form])
-        item.vectors[name] = align.image_vector(arrays[POOLED][POOLED], terms)
-
-    return _Reader(makers, keep_picture)
-
-
-def pooled_arrays(encoded: Encoded) -> Arrays:
-    """The pooled vector alone, as the cache keeps it."""
-    return {POOLED: encoded.pooled}
-
-
-def unit(vector: Array) -> Array:
-    """The vector brought to length 1, so that a dot product is the cosine; zeros stay zeros."""
-    length = float(np.linalg.norm(vector.astype(np.float64)))
-    return (vector / length).astype(np.float32) if length > 0 else vector.astype(np.float32)
+def _read(name: str, field: PostingField, item: Item) -> None:
+    """A field that needs no encoder reads the text."""
+    store_terms(item, name, field, field.to_terms(item.text or ""))
 
 
 def _content(item: Item, encoder: Encoder[Any], stored: Trust | None) -> Any:

@@ -12,10 +12,11 @@ from zipfian.collection.late import LateQuery
 from zipfian.collection.outcome import FirstStage, Ints, Outcome
 from zipfian.collection.plan import LATE, SearchPlan
 from zipfian.collection.protocol import ReadSide
-from zipfian.collection.query import Query
 from zipfian.collection.retrievers import MakeQuery, Retriever, VectorRetriever, field_query
 from zipfian.errors import InvalidInput
 from zipfian.explain.fusion import explain_fused, explain_reranked
+from zipfian.fields.base import VectorField
+from zipfian.fields.query import Query
 from zipfian.fuse.candidates import Candidates, FieldList, gather
 from zipfian.rerank.dense import rerank_dense
 from zipfian.rerank.result import Reranked
@@ -85,7 +86,7 @@ class Run:
     def rarity(self, first: FirstStage) -> float | None:
         """How much of the query's words, rare ones first, the best document has; None where no words were asked."""
         for column, name in zip(first.raw.T, first.fields, strict=True):
-            if self.queries[name].field.kind == "words":
+            if self.queries[name].field.lexical:
                 return self.queries[name].coverage(float(np.nanmax(column, initial=0.0)))
         return None
 
@@ -116,11 +117,13 @@ class Run:
         for query in queries:
             docs, scores = query.search(depth, mask)
             covered = query.coverage(float(scores[0]) if len(scores) else 0.0)
-            size = self.searcher.mean_words if query.field.kind == "dense" and query.field.source == "text" else None
+            field = query.field
+            whole_texts = isinstance(field, VectorField) and field.pooled and field.reads == "text"
+            size = self.searcher.mean_words if whole_texts else None
             lists.append(
                 FieldList(
-                    query.name, docs, scores, query.n_scored(mask), query.field.kind, covered, size, query.n_asked,
-                    query.field.source,
+                    query.name, docs, scores, query.n_scored(mask), field.weight, covered, size, query.n_asked,
+                    field.reads,
                 )
             )  # fmt: skip
         return gather(lists, lambda i, docs: queries[i].score(docs), also)

@@ -11,11 +11,9 @@ import numpy.typing as npt
 
 from zipfian.collection.asking import Answers
 from zipfian.collection.collection import Collection
-from zipfian.collection.fields import Field, make_fields
-from zipfian.collection.items import Item, check_id
+from zipfian.collection.items import check_id
 from zipfian.collection.opening import check_bytes, directory_of
 from zipfian.collection.plan import make_plan
-from zipfian.collection.query import Query
 from zipfian.collection.query_cache import QueryCache
 from zipfian.collection.results import Document
 from zipfian.collection.retrievers import field_query
@@ -27,6 +25,10 @@ from zipfian.collection.transforms import finder, keep, problems
 from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, ReadOnly
+from zipfian.fields.base import Field
+from zipfian.fields.item import Item
+from zipfian.fields.named import make_fields
+from zipfian.fields.query import Query
 from zipfian.index.check import CheckReport, check
 from zipfian.index.commit import Writer
 from zipfian.index.directory import FSDirectory

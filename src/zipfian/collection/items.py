@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sized
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.collection.fields import Field
 from zipfian.collection.settings import Settings
 from zipfian.collection.trust import IMAGE_COLUMN
 from zipfian.encode.images import ImageSource
 from zipfian.encode.picture_files import Stamp
 from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.fields.base import VectorField
+from zipfian.fields.item import Item
+from zipfian.fields.lexical import LexicalField
+from zipfian.fields.terms import store_terms
 from zipfian.index.lengths import posting_lengths
 from zipfian.index.metadata import ColumnType, check_metadata, encode_metadata
-from zipfian.types import Terms
-from zipfian.vocabulary import prune_terms
-from zipfian.vocabulary.quantise import check_weights, fixed_steps
 
 KEYS = ("id", "text", "image", "terms", "vector", "metadata")
 
@@ -34,25 +32,6 @@ _COUNTED_BYTES = 160
 """What a waiting document costs beside its data, measured: the object and its id, a metadata column, the arrays of a
 field
 or a vector; the bytes per character of its text until its words are counted; and a counted word of a long text."""
-
-
-@dataclass(slots=True)
-class Item:
-    """A checked document, ready to be written."""
-
-    id: str
-    text: str | None
-    terms: dict[str, tuple[npt.NDArray[np.int32], npt.NDArray[Any]]]
-    """Ids and stored weights (steps, counts or float32) of each terms field that has any."""
-    vectors: dict[str, npt.NDArray[np.float32]]
-    metadata: dict[str, Any]
-    nbytes: int
-    clipped: int = 0
-    zeroed: int = 0
-    image: ImageSource | None = None
-    """The picture until it is encoded; it is not stored, only where it was found."""
-    counts: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
-    """Words of a long text by field: counting them was the check, and is not done twice."""
 
 
 def check_id(value: Any) -> str:
@@ -103,8 +82,8 @@ def check_item(
         size = len(encode_metadata(metadata))
         vectors = _check_vectors(raw.get("vector"), dims)
         for name, made in settings.fields.items():
-            if made.has_vectors and made.model is not None and (made.vector or name) in vectors:
-                raise InvalidInput(f"vector {made.vector or name!r} is made by the field {name!r}; do not give one")
+            if isinstance(made, VectorField) and made.encoder is not None and made.stored_as(name) in vectors:
+                raise InvalidInput(f"vector {made.stored_as(name)!r} is made by the field {name!r}; do not give one")
         item = Item(doc_id, text, {}, vectors, metadata, 0, image=image, counts=counts)
         for field, terms in _mapping(raw.get("terms"), "terms").items():
             add_terms(item, field, terms, settings)
@@ -138,77 +117,13 @@ def terms_item(doc_id: str, field: str, terms: Any, settings: Settings) -> Item:
     return item
 
 
-def check_terms(value: Any, n_terms: int) -> Terms:
-    """`Terms`, a pair (ids, weights) or a mapping id -> weight, as checked `Terms`."""
-    raw_ids: Any
-    raw_weights: Any
-    if isinstance(value, Mapping):
-        try:
-            raw_ids = sorted(value)
-        except TypeError:
-            raise InvalidInput("term ids must be whole numbers") from None
-        raw_weights = [value[t] for t in raw_ids]
-    elif isinstance(value, Terms):
-        raw_ids, raw_weights = value.ids, value.weights
-    elif isinstance(value, (tuple, list)) and len(value) == 2:
-        raw_ids, raw_weights = value
-    else:
-        raise InvalidInput(
-            f"terms must be Terms, (ids, weights) or a mapping, not {shown(value)}; a vector is a numpy array"
-        )
-    try:
-        ids, weights = np.asarray(raw_ids), np.asarray(raw_weights)
-    except ValueError:
-        raise InvalidInput("term ids and weights must be plain sequences of numbers") from None
-    if ids.ndim != 1 or ids.shape != weights.shape:
-        raise InvalidInput(f"{ids.shape} term ids do not go with {weights.shape} weights")
-    if len(ids) == 0:
-        return Terms(np.empty(0, np.int32), np.empty(0, np.float32))
-    if ids.dtype.kind not in "iu":
-        raise InvalidInput(f"term ids must be whole numbers, not {ids.dtype}")
-    if len(ids) > limits.MAX_DOCUMENT_TERMS:
-        raise LimitExceeded(f"{len(ids)} terms, the limit is {limits.MAX_DOCUMENT_TERMS}")
-    ascending = bool((ids[1:] > ids[:-1]).all())
-    low, high = (int(ids[0]), int(ids[-1])) if ascending else (int(ids.min()), int(ids.max()))
-    if low < 0 or high >= n_terms:
-        raise InvalidInput(f"term ids must lie in 0 .. {n_terms - 1}; found {low} .. {high}")
-    if not ascending:
-        raise InvalidInput("term ids must ascend without duplicates")
-    check_weights(weights)
-    stored = weights.astype(np.float32)
-    if float(stored.min()) <= 0.0:
-        raise InvalidInput("weights must be above 0 (as 32-bit numbers): leave a term out instead")
-    return Terms(ids.astype(np.int32), stored)
-
-
 def add_terms(item: Item, field_name: Any, value: Any, settings: Settings) -> None:
     """Give a checked document its terms in one field, in their stored form."""
     field = settings.field(field_name)
-    if field.kind != "terms":
-        raise InvalidInput(
-            f"field {field_name!r} takes its terms from the {field.source or 'vectors'}; do not give any"
-        )
+    if field.takes != "terms":
+        raise InvalidInput(f"field {field_name!r} takes its terms from the {field.reads or 'vectors'}; do not give any")
+    field = settings.postings(field_name)
     store_terms(item, field_name, field, value)
-
-
-def store_terms(item: Item, field_name: str, field: Field, value: Any) -> None:
-    """Terms of any origin in the form in which the field stores them."""
-    try:
-        terms = prune_terms(check_terms(value, field.n_terms), field.pruning)
-        stored: npt.NDArray[Any] = terms.weights
-        if field.tf == "fixed":
-            fixed = fixed_steps(terms.weights, field.scale)
-            item.clipped += fixed.clipped
-            item.zeroed += fixed.zeroed
-            stored = fixed.steps
-        elif field.tf == "count":
-            if np.any(terms.weights != np.rint(terms.weights)) or (len(terms) and terms.weights.max() >= 2**24):
-                raise InvalidInput(f"this field stores counts: weights must be whole numbers below {2**24}")
-            stored = terms.weights.astype(np.uint32)
-    except (InvalidInput, LimitExceeded) as e:
-        raise type(e)(f"field {field_name!r}: {e}") from None
-    keep = stored > 0
-    item.terms[field_name] = (terms.ids[keep], stored[keep])
 
 
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:
@@ -239,8 +154,8 @@ def _count_long(text: str | None, settings: Settings) -> dict[str, Mapping[str, 
         return {}
     counts: dict[str, Mapping[str, int]] = {}
     for name, field in settings.fields.items():
-        if field.kind == "words":
-            counts[name] = field.vocabulary.counts(text)
+        if isinstance(field, LexicalField):
+            counts[name] = field.counts(text)
             most = max(counts[name].values(), default=1)
             posting_lengths(np.array([most], np.uint32), field.tf, field.scale, str(field.scoring.phi))
     return counts
@@ -255,7 +170,7 @@ def _check_image(image: Any, settings: Settings) -> ImageSource | None:
     if not looks_at_pictures(settings):
         raise InvalidInput(
             "no field of this collection looks at pictures: create it with fields=['visual', ...], or add one with "
-            "add_field('visual', Field.visual())"
+            "add_field('visual', Visual())"
         )
     return image
 
@@ -276,7 +191,7 @@ def _with_image(metadata: Mapping[str, Any], image: ImageSource | None, settings
 
 def looks_at_pictures(settings: Settings) -> bool:
     """Whether some field reads the pictures of documents."""
-    return any(field.source == "image" for field in settings.fields.values())
+    return any(field.reads == "image" for field in settings.fields.values())
 
 
 def _check_vectors(value: Any, dims: Mapping[str, int]) -> dict[str, npt.NDArray[np.float32]]:

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.evidence import shown
 from zipfian.collection.outcome import FirstStage
-from zipfian.collection.query import Query
 from zipfian.collection.results import Document
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import content_hash
 from zipfian.encode.registry import find
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.explain.fusion import explain_reranked
+from zipfian.fields.places import places_of
+from zipfian.fields.query import Query
 from zipfian.rerank.late import rerank_late, rows
 from zipfian.rerank.result import Reranked
 from zipfian.types import Encoded, Explanation
@@ -85,13 +85,13 @@ class LateQuery:
 
     def __init__(self, searcher: Any, name: str, question: Query) -> None:
         field = searcher.settings.field(name)
-        if field.model is None or field.align is not None:
+        if not field.tokens or field.encoder is None:
             raise InvalidInput(f"field {name!r} has no encoder whose tokens query and documents share")
         self.name = name
         self._searcher = searcher
         self._question = question
-        self._spec = field.model.encoder
-        self._query = question.encoded(field)
+        self._spec = field.encoder
+        self._query = question.encoded(field.encoder)
         if not len(self._query.vectors):
             raise InvalidInput("the query has no tokens to compare: it is made of nothing the encoder knows")
 
@@ -184,4 +184,5 @@ def _absent(document: Document, encoder: Encoder[Any]) -> str:
 
 
 def _place(encoded: Encoded, token: int, text: str | None) -> tuple[Any, ...]:
-    return tuple({k: v for k, v in place.items() if k != "strength"} for place in shown(encoded, [(token, 0.0)], text))
+    places = places_of(encoded, [(token, 0.0)], text)
+    return tuple({k: v for k, v in place.items() if k != "strength"} for place in places)

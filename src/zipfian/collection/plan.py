@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from zipfian.collection.fields import Field
-from zipfian.collection.model import QueryEncoder
-from zipfian.collection.query import Query
 from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput, shown
+from zipfian.fields.base import Field, VectorField
+from zipfian.fields.model import QueryEncoder
+from zipfian.fields.query import Query
 from zipfian.fuse.adaptive import Adaptive
 from zipfian.fuse.linear import Linear
 from zipfian.fuse.methods import Method
@@ -36,16 +36,14 @@ TRAINING_FREE = "training-free"
 LATE_K = 50
 """Candidates that late interaction encodes again: a second or two of work for texts of 270 word pieces."""
 LATE = "late"
-LATE_KINDS = ("latent", "visual", "dense", "scalar")
-"""Fields whose encoder gives vectors of tokens that query and document share."""
+
+WORDS = ("words", "'words', Words()")
+TABLE = ("latent", "'latent', Latent()")
+VECTORS = ("dense", "'dense', Dense('text')")
+"""What a method may lack, and the field to add then."""
 
 METHODS = ("hybrid", "rrf", "linear", "fusion", "tfidf", "two-stage", TRAINING_FREE, LATE, "latent-table")
 """Methods by name, beside the names of the fields."""
-
-ADVICE = {
-    "words": "Field.words()", "latent": "Field.latent()", "visual": "Field.visual()",
-    "dense": "Field.dense('text')",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ def make_plan(settings: Settings, question: Query, *, ann: str | None = None, **
     """The plan for a question; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
     plan = _exact_plan(settings, question, **how)
     if question.mode == "table" and question.text is not None:
-        plan = _without_networks(plan, settings)
+        plan = _without_networks(plan, settings, question)
     if ann is None:
         return plan
     if not isinstance(ann, str) or ann not in FAMILIES:
@@ -113,12 +111,13 @@ def make_plan(settings: Settings, question: Query, *, ann: str | None = None, **
     return replace(plan, ann=ann)
 
 
-def _without_networks(plan: SearchPlan, settings: Settings) -> SearchPlan:
+def _without_networks(plan: SearchPlan, settings: Settings, question: Query) -> SearchPlan:
     """The same plan for a caller who wants no network to read the text: fused fields that need one stay out.
 
     Where the plan cannot be carried out without such a field, that is an error: no other method answers for it.
     """
-    needing = tuple(name for name in plan.fields if settings.field(name).reads_text_by_network)
+    fields = {name: settings.field(name) for name in plan.fields}
+    needing = tuple(n for n, field in fields.items() if field.takes == "text" and field.needs(question) is not None)
     rest = tuple(name for name in plan.fields if name not in needing)
     judges = [name for name in (plan.reranker, plan.late) if name is not None]
     if not rest or judges or (needing and plan.name == "fusion"):
@@ -176,9 +175,9 @@ def _exact_plan(
 
 def _first_of_each(fitting: Mapping[str, Field]) -> dict[str, Field]:
     """Two fields of one kind over one source say the same twice: only the first takes part unless one is named."""
-    out: dict[tuple[str, str | None, str | None], str] = {}
+    out: dict[tuple[type[Field], str | None, str | None], str] = {}
     for name, field in fitting.items():
-        out.setdefault((field.kind, field.source, field.vector), name)
+        out.setdefault((type(field), field.reads, getattr(field, "vector", None)), name)
     return {name: fitting[name] for name in out.values()}
 
 
@@ -195,12 +194,12 @@ def _preset(fitting: Mapping[str, Field], question: Query, name: str | None) -> 
     label = name or "hybrid"
     if question.image is not None and question.text is not None:
         return SearchPlan(label, tuple(fitting), chosen.fusion, query_encoder=chosen.query_encoder)
-    fields = tuple(n for n, field in fitting.items() if field.kind in chosen.fields) or tuple(fitting)
-    reranker = _dense(fitting) if chosen.rerank == "dense" else None
-    if reranker is not None and all(fitting[n].kind == "dense" for n in fields):
-        reranker = None  # nothing to reranker but its own list
+    fields = tuple(n for n, field in fitting.items() if _takes_part(field, chosen)) or tuple(fitting)
+    reranker = _first(fitting, _pooled) if chosen.rerank == "dense" else None
+    if reranker is not None and all(_pooled(fitting[n]) for n in fields):
+        reranker = None  # nothing to rerank but its own list
     plan = SearchPlan(label, fields, chosen.fusion if len(fields) > 1 else None, query_encoder=chosen.query_encoder)
-    if content == "text" and not any(_has_table(fitting[n]) for n in fields if fitting[n].kind == "latent"):
+    if content == "text" and not any(fitting[n].has_table for n in fields):
         plan = replace(plan, query_encoder=None)
     return (
         plan
@@ -209,8 +208,9 @@ def _preset(fitting: Mapping[str, Field], question: Query, name: str | None) -> 
     )
 
 
-def _has_table(field: Field) -> bool:
-    return field.model is not None and field.model.load_vocabulary().table is not None
+def _takes_part(field: Field, chosen: Preset) -> bool:
+    """Whether a preset searches a field that takes the query."""
+    return field.in_presets and (chosen.vectors or not field.has_vectors) and (chosen.across or not field.across)
 
 
 def _method(fitting: Mapping[str, Field], question: Query, method: str | Method) -> SearchPlan:
@@ -226,16 +226,17 @@ def _method(fitting: Mapping[str, Field], question: Query, method: str | Method)
     if method == "linear":
         return SearchPlan(method, fields, Linear())
     if method == "tfidf":
-        words = _need(fitting, "words", method)
+        words = _need(fitting, _lexical, method, WORDS)
         return SearchPlan(method, (words,), scoring={words: TfIdf()})
     if method == "latent-table":
-        return SearchPlan(method, (_need(fitting, "latent", method),), query_encoder="table")
+        latent = _need(fitting, lambda field: field.has_table, method, TABLE)
+        return SearchPlan(method, (latent,), query_encoder="table")
     if method == "fusion":
-        across = next((n for n, field in fitting.items() if field.kind == "aligned"), None)
-        words, dense = _need(fitting, "words", method), across or _need(fitting, "dense", method)
+        words = _need(fitting, _lexical, method, WORDS)
+        dense = _first(fitting, _common_space) or _need(fitting, _pooled, method, VECTORS)
         return SearchPlan(method, (dense, words), Linear.blend(dense, words, ALPHA), scoring={words: TfIdf()})
     if method == "two-stage":
-        reranker = _need(fitting, "dense", method)
+        reranker = _need(fitting, _pooled, method, VECTORS)
         sparse = tuple(n for n, field in fitting.items() if field.has_postings)
         if not sparse:
             raise InvalidInput(
@@ -256,9 +257,8 @@ def _method(fitting: Mapping[str, Field], question: Query, method: str | Method)
 
 def _training_free(fitting: Mapping[str, Field], method: str, variant: Any) -> SearchPlan:
     """Fused candidates, refined by what query, captions and the other candidates say of each."""
-    across = next((n for n, field in fitting.items() if field.kind == "aligned"), None)
-    reranker = across or _need(fitting, "dense", method)
-    captions = next((n for n, field in fitting.items() if field.kind == "dense" and field.source == "text"), None)
+    reranker = _first(fitting, _common_space) or _need(fitting, _pooled, method, VECTORS)
+    captions = _first(fitting, lambda field: _pooled(field) and field.reads == "text")
     captions = None if captions == reranker else captions
     fusion = Adaptive() if len(fitting) > 1 else None
     return SearchPlan(
@@ -274,9 +274,9 @@ def _training_free(fitting: Mapping[str, Field], method: str, variant: Any) -> S
 
 def _late(fitting: Mapping[str, Field], question: Query, method: str, wanted: str | None) -> SearchPlan:
     """Candidates of the inverted fields, ordered by tokens; `late:FIELD` names the field whose encoder makes them."""
-    able = [n for n, field in fitting.items() if field.kind in LATE_KINDS and field.model is not None]
+    able = [n for n, field in fitting.items() if field.tokens]
     if not able:
-        advice = "'visual', Field.visual()" if question.image is not None else "'latent', Field.latent()"
+        advice = "'visual', Visual()" if question.image is not None else "'latent', Latent()"
         raise InvalidInput(
             f"method {method!r} compares tokens that one encoder makes of query and document, and no field here that "
             f"takes this query has such an encoder (fields: {', '.join(fitting)}); add one with add_field({advice})"
@@ -291,18 +291,32 @@ def _late(fitting: Mapping[str, Field], question: Query, method: str, wanted: st
     )
 
 
-def _dense(fitting: Mapping[str, Field]) -> str | None:
-    return next((name for name, field in fitting.items() if field.kind == "dense"), None)
+def _lexical(field: Field) -> bool:
+    return field.lexical
 
 
-def _need(fitting: Mapping[str, Field], kind: str, method: str) -> str:
-    for name, field in fitting.items():
-        if field.kind == kind:
-            return name
-    raise InvalidInput(
-        f"method {method!r} needs a {kind} field, and no field here that takes this query is one; "
-        f"add it with add_field({kind!r}, {ADVICE.get(kind, 'Field...')})"
-    )
+def _pooled(field: Field) -> bool:
+    return isinstance(field, VectorField) and field.pooled
+
+
+def _common_space(field: Field) -> bool:
+    """Vectors of one space for texts and pictures."""
+    return field.has_vectors and field.across
+
+
+def _first(fitting: Mapping[str, Field], able: Callable[[Field], bool]) -> str | None:
+    return next((name for name, field in fitting.items() if able(field)), None)
+
+
+def _need(fitting: Mapping[str, Field], able: Callable[[Field], bool], method: str, what: tuple[str, str]) -> str:
+    """The first field that is able to; `what` such a field is called, and how to add one."""
+    name = _first(fitting, able)
+    if name is None:
+        raise InvalidInput(
+            f"method {method!r} needs a {what[0]} field, and no field here that takes this query is one; "
+            f"add it with add_field({what[1]})"
+        )
+    return name
 
 
 __all__ = ["METHODS", "SearchPlan", "make_plan"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from zipfian.collection.plan import SearchPlan
-from zipfian.collection.query import Query
+from zipfian.fields.query import Query
 
 Kept = TypeVar("Kept")
 

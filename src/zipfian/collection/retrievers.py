@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection import evidence
-from zipfian.collection.fields import Field
-from zipfian.collection.query import Query, Vector
 from zipfian.collection.searcher import Searcher
 from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe, explain_field
+from zipfian.fields.base import Field
+from zipfian.fields.places import Places, tokens
+from zipfian.fields.query import Query, Vector
 from zipfian.fuse.signals import coverage
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.faiss_index import FaissIndex
@@ -33,9 +33,13 @@ class Retriever(Protocol):
     """What fusion and reranking ask of any field. A mask is what the field's engine makes of a filter."""
 
     name: str
-    field: Field
     n_asked: int
     """Different terms of the question; 0 where it is a vector."""
+
+    @property
+    def field(self) -> Field:
+        """What is asked."""
+        ...
 
     def search(self, k: int, mask: Any) -> tuple[Ints, F64]:
         """The k best documents (numbers in the snapshot) and their exact scores, best first."""
@@ -68,7 +72,7 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class VectorRetriever(Retriever, Protocol):
-    """A field of vectors: it can reranker candidates."""
+    """A field of vectors: it can rerank candidates."""
 
     def vectors(self, docs: Ints) -> npt.NDArray[np.float32]:
         """The stored vectors of documents; NaN where there is none."""
@@ -84,13 +88,13 @@ class PostingsRetriever:
 
     def __init__(self, searcher: Searcher, name: str, question: Query, scoring: Scoring | None) -> None:
         self.name = name
-        self.field = searcher.settings.field(name)
+        self.field = searcher.settings.postings(name)
         self._open = searcher
         self._question = question
         self._searcher: FieldSearcher = searcher.field_searcher(self.field.of or name)
-        self._shown = self.field if self.field.of is None else searcher.settings.field(self.field.of)
+        self._shown = self.field if self.field.of is None else searcher.settings.postings(self.field.of)
         """The field whose postings are searched: it knows where its terms stand."""
-        self._terms = question.weights(self.field)
+        self._terms = self.field.terms_of(question)
         self.n_asked = len(self._terms)
         self.prepared: TermQuery = self._searcher.prepare(self._terms, scoring or self.field.scoring)
 
@@ -104,16 +108,15 @@ class PostingsRetriever:
         return self._open.count(mask)
 
     def coverage(self, best: float) -> float | None:
-        if self.field.kind != "words":
+        if not self.field.lexical:
             return None
         return coverage(self._searcher, self._terms, self.prepared, best)
 
     def explain(self, doc: int) -> Explanation:
         field = self.field
-        labelled = field.kind in ("latent", "visual", "splade", "scalar", "translated")
         tree = explain_field(
             self._searcher, self.prepared, doc, lambda terms: self._places(doc, terms),
-            self._label if labelled else None, self._asked if labelled else None,
+            field.label if field.labelled else None, lambda terms: field.words_behind(self._question, terms),
         )  # fmt: skip
         if field.of is None:
             return tree
@@ -125,28 +128,19 @@ class PostingsRetriever:
         text = self._open.document(doc).text or ""
         parts, tf = self._searcher.contributions(self.prepared, doc)
         worth = {t: float(v) for t, v in zip(self.prepared.terms, parts, strict=True) if v > 0.0}
-        if self._shown.source != "text" or not worth:
+        if self._shown.reads != "text" or not worth:
             return highlight(text, [], **options)
         stored = {t: float(w) for t, w in zip(self.prepared.terms, tf, strict=True) if t in worth}
         found, _ = self._places(doc, stored)
-        spans = evidence.tokens(found)
+        spans = tokens(found)
         return highlight(text, spans, weights={str(t): v for t, v in worth.items()}, **options)
 
     def settings(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"field": self.name, "scoring": self.prepared.scoring.to_json()}
-        if self.field.kind == "latent" and self._question.text is not None:
-            out["query"] = self._question.mode_of(self.field)
-        return out
+        asked = self.field.report(self._question)
+        return {"field": self.name, "scoring": self.prepared.scoring.to_json(), **asked}
 
-    def _places(self, doc: int, terms: Mapping[Term, float]) -> tuple[evidence.Places, str]:
-        return evidence.places(self._shown, self._open.document(doc), terms, terms, self._open.settings.trust)
-
-    def _label(self, term: Term) -> str:
-        model = self.field.align.picture if self.field.align is not None else self.field.model
-        return str(term) if model is None else model.load_reader().label(int(term))
-
-    def _asked(self, terms: Sequence[Term]) -> Mapping[Term, Sequence[str]]:
-        return evidence.query_words(self.field, self._question, terms)
+    def _places(self, doc: int, terms: Mapping[Term, float]) -> tuple[Places, str]:
+        return self._shown.places(self._open.settings.trust.stored(self._open.document(doc)), terms, terms)
 
 
 class DenseRetriever:
@@ -156,13 +150,13 @@ class DenseRetriever:
 
     def __init__(self, searcher: Searcher, name: str, question: Query, ann: str | None = None) -> None:
         self.name = name
-        self.field = searcher.settings.field(name)
+        self.field = searcher.settings.vectors(name)
         self._open = searcher
         self._searcher: DenseSearcher = searcher.dense(name)
         self._index: FaissIndex | None = None if ann is None else searcher.approximate(name, ann)
         self._ann = ann
         self._fallback: str | None = None
-        self.vector: Vector = question.pooled(self.field)
+        self.vector: Vector = self.field.vector_of(question)
         if self._searcher.dim not in (0, len(self.vector)):
             raise InvalidInput(
                 f"the vectors of field {name!r} have {self._searcher.dim} numbers, the query's has {len(self.vector)}"
@@ -205,7 +199,7 @@ class DenseRetriever:
 def explain_cosine(query: VectorRetriever, doc: int, dimensions: int) -> Explanation:
     """A cosine has no smaller parts: the reasons are in the other fields."""
     value = float(query.score(np.array([doc], np.int64))[0])
-    what = "cosine" if query.field.align is None else "cosine of text and picture in their common space"
+    what = "cosine" if not query.field.across else "cosine of text and picture in their common space"
     label = f"{query.name}: {what}"
     return Explanation(value, label, (), {"dimensions": dimensions}, kind="cosine", field=query.name)
 
@@ -227,11 +221,7 @@ def field_query(
 ) -> Retriever:
     """The question for one field, which must be able to answer it; `ann` names a FAISS family for fields of vectors."""
     field = searcher.settings.field(name)
-    if not question.answers(field):
-        takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[field.asks_for]
-        if field.kind == "dense" and field.source is None:
-            takes = "a vector"
-        raise InvalidInput(f"field {name!r} takes {takes}, not {question.describe()}")
+    question.check(name, field)
     if not field.has_vectors:
         return PostingsRetriever(searcher, name, question, scoring)
     if scoring is not None:

@@ -11,12 +11,12 @@ from zipfian.collection.execute import Run
 from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import SearchPlan, make_plan
 from zipfian.collection.protocol import ReadSide
-from zipfian.collection.query import Query
 from zipfian.collection.query_cache import QueryCache, key_of
 from zipfian.collection.results import Hit, Results
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
 from zipfian.explain.highlight import Snippet
+from zipfian.fields.query import Query
 from zipfian.retrieve.filters import check_depth
 from zipfian.types import Explanation
 

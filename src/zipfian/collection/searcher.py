@@ -52,7 +52,7 @@ class Searcher:
 
     def field_searcher(self, name: str) -> FieldSearcher:
         """The searcher of a field, made on first use."""
-        field = self.settings.field(name)
+        field = self.settings.postings(name)
         with self._lock:
             if name not in self._searchers:
                 self._searchers[name] = FieldSearcher(
@@ -62,10 +62,10 @@ class Searcher:
 
     def dense(self, name: str) -> DenseSearcher:
         """The searcher of a dense field, made on first use."""
-        field = self.settings.field(name)
+        stored = self.settings.vectors(name).stored_as(name)
         with self._lock:
             if name not in self._dense:
-                self._dense[name] = DenseSearcher.from_segments(name, self.snapshot.segments, field.vector or name)
+                self._dense[name] = DenseSearcher.from_segments(name, self.snapshot.segments, stored)
             return self._dense[name]
 
     def approximate(self, name: str, family: str) -> FaissIndex:
@@ -79,7 +79,7 @@ class Searcher:
     @property
     def mean_words(self) -> float | None:
         """Words of a document on average; None where no field counts them."""
-        name = next((n for n, field in self.settings.fields.items() if field.kind == "words"), None)
+        name = next((n for n, field in self.settings.fields.items() if field.lexical), None)
         if name is None:
             return None
         statistics = self.field_searcher(name).statistics()

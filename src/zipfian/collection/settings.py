@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zipfian import limits
-from zipfian.collection.fields import Field, check_field_name, check_together
-from zipfian.collection.model import FindScalar
 from zipfian.collection.trust import NOTHING, Trust
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded, shown
+from zipfian.fields.base import Field, PostingField, VectorField
+from zipfian.fields.model import FindScalar
+from zipfian.fields.named import check_field, check_field_name, check_together
+from zipfian.fields.registry import field_from_json
 from zipfian.index.metadata import COLUMN_TYPES, ColumnType
 from zipfian.objects import JsonObject
 from zipfian.retrieve.scoring import Scoring
@@ -33,10 +35,7 @@ class Settings:
 
     def with_field(self, name: str, field: Field) -> Settings:
         check_field_name(name)
-        if not isinstance(field, Field):
-            raise InvalidInput(
-                f"a field is made with Field.words(...), Field.latent(...) and so on, not {shown(field)}"
-            )
+        check_field(name, field)
         if name in self.fields:
             raise InvalidInput(f"the collection has a field {name!r} already")
         if len(self.fields) >= limits.MAX_FIELDS:
@@ -46,27 +45,40 @@ class Settings:
         return replace(self, fields=fields)
 
     def finding(self, find: FindScalar) -> Settings:
-        """Scalar fields that find their transforms in the files of the collection."""
-        fields = dict(self.fields)
-        for name, field in fields.items():
-            if field.kind == "scalar" and field.model is not None:
-                fields[name] = replace(field, model=replace(field.model, find=find))
-        return replace(self, fields=fields)
+        """Fields that find their fitted transforms in the files of the collection."""
+        return replace(self, fields={name: field.finding(find) for name, field in self.fields.items()})
 
     def with_scoring(self, scoring: Mapping[str, Scoring]) -> Settings:
         """Other formulas for the time a collection is open."""
-        changed = {name: self.field(name).with_scoring(formula) for name, formula in scoring.items()}
+        changed: dict[str, Field] = {}
+        for name, formula in scoring.items():
+            changed[name] = self.postings(name).with_scoring(formula)
         return replace(self, fields={name: changed.get(name, field) for name, field in self.fields.items()})
 
     @property
-    def posting_fields(self) -> dict[str, Field]:
-        """Fields that are inverted indexes."""
-        return {name: field for name, field in self.fields.items() if field.has_postings}
+    def posting_fields(self) -> dict[str, PostingField]:
+        """Fields that have an inverted index of their own."""
+        fields = self.fields.items()
+        return {name: field for name, field in fields if isinstance(field, PostingField) and field.has_postings}
 
     def field(self, name: str) -> Field:
         if not isinstance(name, str) or name not in self.fields:
             raise InvalidInput(f"there is no field {shown(name)}; the collection has: {', '.join(self.fields)}")
         return self.fields[name]
+
+    def postings(self, name: str) -> PostingField:
+        """A field that must be one of terms."""
+        field = self.field(name)
+        if not isinstance(field, PostingField):
+            raise InvalidInput(f"field {name!r} is compared by cosine: it has no terms and no scoring to change")
+        return field
+
+    def vectors(self, name: str) -> VectorField:
+        """A field that must be one of vectors."""
+        field = self.field(name)
+        if not isinstance(field, VectorField):
+            raise InvalidInput(f"field {name!r} is one of terms: it has no vectors to compare")
+        return field
 
     def to_json(self) -> dict[str, Any]:
         # a list, since manifests sort keys: the first field of its kind is the one that a query means
@@ -86,7 +98,7 @@ class Settings:
                 check_field_name(name)
                 if name in fields:
                     raise InvalidInput(f"the field {name!r} is named twice")
-                fields[name] = Field.from_json(name, field.left(), trust)
+                fields[name] = field_from_json(name, field.left(), trust)
             if not fields:
                 raise InvalidInput("it has no fields")
             check_together(fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zipfian.collection.searcher import Searcher
+from zipfian.fields.base import PostingField
 
 
 def collect(searcher: Searcher) -> dict[str, Any]:
@@ -17,24 +18,24 @@ def collect(searcher: Searcher) -> dict[str, Any]:
     n_live = sum(s.n_live for s in segments)
     fields: dict[str, Any] = {}
     for name, field in searcher.settings.fields.items():
-        if field.of is not None:
-            fields[name] = {"kind": field.kind, "source": field.source, "postings_of": field.of}
-            continue
-        if field.has_vectors:
+        if not isinstance(field, PostingField):
             vectors = searcher.dense(name)
             fields[name] = {
                 "kind": field.kind,
-                "source": field.source,
+                "source": field.reads,
                 "vectors": vectors.n_vectors,
                 "dim": vectors.dim,
                 "bytes": 4 * vectors.dim * vectors.n_vectors,
             }
             continue
+        if field.of is not None:
+            fields[name] = {"kind": field.kind, "source": field.reads, "postings_of": field.of}
+            continue
         postings = searcher.field_searcher(name)
         statistics = postings.statistics()
         fields[name] = {
             "kind": field.kind,
-            "source": field.source,
+            "source": field.reads,
             "scoring": field.scoring.to_json(),
             "terms": statistics.n_terms,
             "postings": statistics.n_live_postings,

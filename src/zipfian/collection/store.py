@@ -10,12 +10,13 @@ import numpy as np
 from zipfian.collection.adding import Adding
 from zipfian.collection.batch import make_batch
 from zipfian.collection.encoding import Encoding, Problem
-from zipfian.collection.fields import Field
-from zipfian.collection.items import Item, check_id, check_item, given_id, terms_item
+from zipfian.collection.items import check_id, check_item, given_id, terms_item
 from zipfian.collection.settings import Settings
 from zipfian.collection.transforms import finder, keep
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.fields.base import Field
+from zipfian.fields.item import Item
 from zipfian.index.commit import Writer
 from zipfian.index.directory import Directory
 from zipfian.index.manifest import Manifest
@@ -320,8 +321,8 @@ class Store:
     ) -> None:
         """Give every segment one more field, all or none of them; published by the next commit."""
         settings = self.settings.with_field(name, field)
-        if (field.kind == "terms") != (terms is not None):
-            raise InvalidInput("a terms field needs terms={id: Terms}; other fields read what is stored and take none")
+        if (field.takes == "terms") != (terms is not None):
+            raise InvalidInput("a sparse field needs terms={id: Terms}; other fields read what is stored and take none")
         if terms is not None and not isinstance(terms, Mapping):
             raise InvalidInput(f"terms must be a mapping id -> Terms, not {type(terms).__name__}")
         given = {check_id(i): terms_item(i, name, t, settings) for i, t in (terms or {}).items()}

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.fields import Field
-from zipfian.collection.items import Item, waiting_nbytes
+from zipfian.collection.items import waiting_nbytes
 from zipfian.collection.opening import directory_of
 from zipfian.collection.settings import Settings
 from zipfian.errors import FingerprintMismatch
+from zipfian.fields.base import Field
+from zipfian.fields.item import Item
 from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
 
@@ -36,9 +37,7 @@ def stored_items(snapshot: Snapshot, fields: Mapping[str, Field]) -> Iterator[It
     """Every live document, with its terms in stored form, in document order."""
     for segment in snapshot.segments:
         wanted = {
-            n: segment.fields[n].to_batch()
-            for n, field in fields.items()
-            if field.kind != "words" and n in segment.fields
+            n: segment.fields[n].to_batch() for n, field in fields.items() if not field.lexical and n in segment.fields
         }
         for doc in np.flatnonzero(segment.live).tolist():
             terms = {}

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from zipfian import limits
-from zipfian.collection.fields import Field
-from zipfian.collection.model import FindScalar
 from zipfian.errors import FingerprintMismatch, IndexCorrupt, InvalidInput
+from zipfian.fields.base import Field
+from zipfian.fields.model import FindScalar
 from zipfian.index.directory import Directory, write_file
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def names(fingerprint: str) -> tuple[str, str]:
 def keep(directory: Directory, fields: Mapping[str, Field]) -> None:
     """Write the transforms of scalar fields that are not there yet. Only a writer that holds the lock does this."""
     for field in fields.values():
-        if field.kind != "scalar" or field.model is None:
+        if field.transform is None:
             continue
-        arrays, settings = names(str(field.model.fingerprint))
+        arrays, settings = names(field.transform)
         if directory.exists(settings):
             continue
         if directory.exists(arrays):
             directory.delete(arrays)
-        for name, data in zip((arrays, settings), field.model.load_scalar().to_bytes(), strict=True):
+        for name, data in zip((arrays, settings), field.transform_files(), strict=True):
             write_file(directory, name, data)
         directory.sync()
 
@@ -70,8 +70,8 @@ def problems(directory: Directory, fields: Mapping[str, Field]) -> list[tuple[st
     """Transforms that cannot be used, as a check reports them."""
     out = []
     for field in fields.values():
-        if field.kind == "scalar" and field.model is not None:
-            wanted = str(field.model.fingerprint)
+        wanted = field.transform
+        if wanted is not None:
             try:
                 found = finder(directory)(wanted).fingerprint
             except (IndexCorrupt, OSError) as error:

@@ -17,10 +17,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from zipfian.collection.results import Document
 from zipfian.encode import picture_files
 from zipfian.encode.base import Encoder
 from zipfian.encode.registry import register
 from zipfian.errors import ImageUnreadable, InvalidInput, NotTrusted, shown
+from zipfian.fields.item import Stored
 from zipfian.limits import MAX_PATH_CHARS
 
 IMAGE_COLUMN = "image"
@@ -77,6 +79,10 @@ class Trust:
             )
         return stamp.read(path)
 
+    def stored(self, document: Document) -> Stored:
+        """A document for fields that look where their terms stand in it."""
+        return Stored(document.text, lambda: self.picture(document.metadata))
+
 
 NOTHING = Trust()
 
@@ -98,8 +104,8 @@ def _real(path: str | os.PathLike[str]) -> str:
 
 
 def _make_known(entry: Any) -> None:
-    from zipfian.collection.alignment import remember_alignment
-    from zipfian.collection.model import remember
+    from zipfian.fields.alignment import remember_alignment
+    from zipfian.fields.model import remember
     from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable
     from zipfian.vocabulary.sae import SaeVocabulary
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
+from zipfian.fields.query import Query
 from zipfian.retrieve.faiss_index import FAMILIES, FaissIndex
 
 Key = tuple[str, ...]
@@ -82,7 +82,7 @@ class AnnSearch:
         searcher = collection.searcher()
         index, _ = self.index(collection)
         start = time.perf_counter()
-        vector = question.pooled(searcher.settings.field(self.field))
+        vector = searcher.settings.vectors(self.field).vector_of(question)
         encoded = time.perf_counter()
         if self.refine:
             found = index.find(vector, k)

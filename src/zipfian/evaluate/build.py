@@ -9,12 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zipfian.collection import Collection, Field
-from zipfian.collection.fields import default_field
+from zipfian.collection import Collection
 from zipfian.encode.base import Encoder
 from zipfian.errors import IndexNotFound, InvalidInput
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import Kind, Method
+from zipfian.fields import Aligned, Dense, Field, Translated
+from zipfian.fields.named import default_field
 
 Progress = Callable[[int], None]
 
@@ -100,13 +101,13 @@ def make_fields(names: Sequence[str], dataset: Dataset, encoder: Encoder[Any] | 
     out: dict[str, Field] = {}
     for name in names:
         if name == "dense" and encoder is not None:
-            out[name] = Field.dense(encoder=encoder)
+            out[name] = Dense(encoder=encoder)
         elif name == "aligned":
-            out[name] = Field.aligned("image" if pictures else "text")
+            out[name] = Aligned("image" if pictures else "text")
         elif name == "translated":
             if pictures:
                 out.setdefault("visual", default_field("visual"))
-            out[name] = Field.translated("image" if pictures else "text")
+            out[name] = Translated("image" if pictures else "text")
         else:
             out[name] = default_field("dense-image" if name == "dense" and dataset.kind == "image" else name)
     return out
@@ -114,7 +115,7 @@ def make_fields(names: Sequence[str], dataset: Dataset, encoder: Encoder[Any] | 
 
 def _readable(dataset: Dataset, fields: Mapping[str, Field]) -> Iterator[dict[str, Any]]:
     """The documents; without their pictures where no field looks at them, which a collection would refuse."""
-    looks = any(field.source == "image" for field in fields.values())
+    looks = any(field.reads == "image" for field in fields.values())
     for item in dataset.documents():
         yield item if looks else {key: value for key, value in item.items() if key != "image"}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.query import Query
 from zipfian.evaluate.methods import Kind, Method
+from zipfian.fields.query import Query
 from zipfian.retrieve.searcher import FieldSearcher, TermQuery
 
 COST_QUERIES = 200
@@ -60,7 +60,7 @@ def cost_of(collection: Any, method: Method, kind: Kind, question: Query, hits: 
     if field.has_vectors:
         return [Touched(0.0, 1.0)]
     searcher = collection.searcher().field_searcher(field.of or name)
-    weights = question.asked_by(method.options.get("query")).weights(field)
+    weights = field.terms_of(question.asked_by(method.options.get("query")))
     return [touched(searcher, searcher.prepare(weights, method.options.get("scoring")))]
 
 

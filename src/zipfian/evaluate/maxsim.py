@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.query import Query
 from zipfian.encode.base import groups
 from zipfian.encode.registry import find
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.ann import Found, FoundHit, once
+from zipfian.fields.query import Query
 from zipfian.rerank.late import rows
 
 CHUNK_TOKENS = 65_536
@@ -69,7 +69,7 @@ class MaxSimSearch:
         searcher = collection.searcher()
         tokens = self.tokens(collection)
         start = time.perf_counter()
-        query = rows(question.encoded(searcher.settings.field(self.field)).vectors)
+        query = rows(question.encoded(searcher.settings.field(self.field).encoder).vectors)
         encoded = time.perf_counter()
         scores = tokens.scores(query)
         best = np.argsort(-scores, kind="stable")[:k]
@@ -96,9 +96,9 @@ class MaxSimSearch:
 
 def _encode(searcher: Any, name: str, progress: Progress | None) -> TokenFile:
     field = searcher.settings.field(name)
-    if field.model is None or field.align is not None:
+    if not field.tokens or field.encoder is None:
         raise InvalidInput(f"field {name!r} has no encoder whose tokens query and documents share")
-    encoder = find(field.model.encoder)
+    encoder = find(field.encoder)
     found: list[int] = []
     sizes = [0]
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.evaluate.ann import AnnSearch, OwnSearch
 from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture
 from zipfian.evaluate.maxsim import MaxSimSearch
 from zipfian.evaluate.surrogate import ScalarSearch
+from zipfian.fields.query import Query
 from zipfian.rerank.training_free import VARIANTS
 from zipfian.retrieve.scoring import TfIdf
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from zipfian.collection.fields import Field
-from zipfian.collection.query import Query, encode_together
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import asked
+from zipfian.fields.base import Field
+from zipfian.fields.query import Query, encode_together
 
 AT_ONCE = 64
 """Queries encoded together: 50 MB of patches where they are pictures."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zipfian.collection.fields import Field
 from zipfian.evaluate import measures
 from zipfian.evaluate.cost import COST_QUERIES, Touched, cost_of, summed
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import Kind, Method, asked, check_fields, search
 from zipfian.evaluate.questions import streamed
+from zipfian.fields.base import Field
 
 DEPTH = 1_000
 """Hits of a ranking unless a measure needs more."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.query import Query
 from zipfian.evaluate.ann import Found, FoundHit, once
+from zipfian.fields.query import Query
 from zipfian.retrieve.scoring import Dot
 from zipfian.retrieve.sparse_index import SparseIndex
 from zipfian.vocabulary.scalar import ScalarVocabulary
@@ -40,7 +40,7 @@ class ScalarSearch:
         searcher = collection.searcher()
         made: Surrogate = once(collection, ("scalar", self.field), self._make)[0]
         start = time.perf_counter()
-        vector = question.pooled(searcher.settings.field(self.field))
+        vector = searcher.settings.vectors(self.field).vector_of(question)
         encoded = time.perf_counter()
         terms = made.vocabulary.query_terms(vector)
         rows, scores = made.index.search(terms.ids, terms.weights, k)

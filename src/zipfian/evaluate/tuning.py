@@ -116,7 +116,7 @@ def tune_scoring(
     seed: int = SEED, progress: Callable[[], None] | None = None,
 ) -> Tuned:  # fmt: skip
     """k1, b and phi of one inverted field."""
-    default = collection.fields[field].scoring
+    default = collection.searcher().settings.postings(field).scoring
     depth = measures.depth_for([measure], 100)
     values: dict[Any, PerQuery] = {}
     questions = {key: asked(query) for key, query in dataset.queries.items()}  # one pass of the encoder for all

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from zipfian.collection import Collection
-from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.zipf import Ints, ZipfReport, zipf_report
+from zipfian.fields.query import Query
 from zipfian.vocabulary.sae import SaeVocabulary
 
 
@@ -34,10 +34,10 @@ def field_frequencies(collection: Collection, field: str) -> tuple[list[Any], In
 def field_report(collection: Collection, field: str, queries: Iterable[str] | None = None) -> tuple[ZipfReport, Ints]:
     """The report of one field and its frequencies; `queries` are texts whose postings are counted."""
     terms, df, documents = field_frequencies(collection, field)
-    settings = collection.fields[field]
+    settings = collection.searcher().settings.postings(field)
     asked = None
-    if queries is not None and settings.source == "text":
-        asked = [Query(text).weights(settings) for text in queries]
+    if queries is not None and settings.reads == "text":
+        asked = [settings.terms_of(Query(text)) for text in queries]
     report = zipf_report(
         df,
         documents,

@@ -41,18 +41,6 @@ from zipfian.errors import InvalidInput, shown
 from zipfian.fuse.candidates import Candidates, FieldList, Fused, check_weights, combine
 from zipfian.fuse.normalise import F64, POOL, normalise
 
-BASE: Mapping[str, float] = {
-    "words": 1.0, "latent": 1.0, "splade": 1.0, "terms": 1.0, "visual": 0.5, "dense": 0.5,
-    "aligned": 1.0, "translated": 0.05,
-}  # fmt: skip
-"""Weight of a kind of field before the query is looked at. A pooled vector comes from the same encoder pass as the
-latent or visual terms and is the blunter of the two views: half. The translation table adds little to the heads: of
-0.05, 0.1, 0.25 and 0.5 the first was best on dev queries of Flickr8k with an even sha1, by the sum of R@1, 5 and 10 in
-both directions (3.497, 3.494, 3.492, 3.395; without it 3.459)."""
-
-OTHER = 0.5
-"""Weight of a field of any other kind."""
-
 ENOUGH = 5.0
 """Words' worth of a query (function words do not count) that are as good as all of it."""
 
@@ -79,7 +67,7 @@ class Adaptive:
     Parameters
     ----------
     weights
-        By field name; they replace the weights of `BASE` before the query is looked at.
+        By field name; they replace the fields' own weights before the query is looked at.
     least
         Share of its weight, 0 to 1, that a words field keeps when its words are not trusted at all.
 
@@ -91,8 +79,8 @@ class Adaptive:
     Examples
     --------
     >>> from zipfian.fuse import gather
-    >>> words = FieldList("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9, kind="words", coverage=1.0)
-    >>> dense = FieldList("dense", np.array([3, 7]), np.array([0.9, 0.2]), n_scored=9, kind="dense", mean_words=80.0)
+    >>> words = FieldList("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9, coverage=1.0)
+    >>> dense = FieldList("dense", np.array([3, 7]), np.array([0.9, 0.2]), n_scored=9, weight=0.5, mean_words=80.0)
     >>> fused = Adaptive().fuse(gather([words, dense], lambda i, docs: np.zeros(len(docs))))
     >>> fused.docs.tolist(), fused.weights.tolist()  # every word asked for is there: words decide
     ([7, 3], [1.0, 0.6])
@@ -142,7 +130,7 @@ class Adaptive:
         return combine(candidates, normalised, weights, ceiling, used, about, scale=scale)
 
     def _base(self, field: FieldList) -> float:
-        return self.weights.get(field.name, BASE.get(field.kind or field.name, OTHER))
+        return self.weights.get(field.name, field.weight)
 
     def _factor(self, field: FieldList, trusted: float | None, words: float | None) -> float:
         if trusted is not None:

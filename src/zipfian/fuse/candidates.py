@@ -39,8 +39,8 @@ class FieldList:
     n_scored: int
     """Documents the field has a score for under this filter. A field of terms scores every document (0.0 where no term
     is shared); a field of vectors those that have one."""
-    kind: str = ""
-    """`words`, `latent`, `visual`, `splade`, `dense`: what `Adaptive` goes by; the name if left out."""
+    weight: float = 1.0
+    """What it counts in `Adaptive` before the query is looked at; the field's own (`Field.weight`)."""
     coverage: float | None = None
     """What `signals.coverage` made of a words query, if known."""
     mean_words: float | None = None

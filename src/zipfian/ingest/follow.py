@@ -149,8 +149,8 @@ class Sync:
         self.committed = 0
         """Documents added or updated that a commit holds."""
         fields = collection.fields.values()
-        self._encodes_text = any(field.model is not None and field.source == "text" for field in fields)
-        self._pictures = any(field.source == "image" for field in fields)
+        self._encodes_text = any(field.encoder is not None and field.reads == "text" for field in fields)
+        self._pictures = any(field.reads == "image" for field in fields)
         self._bad, self._prefix, self._take_over = on_bad, prefix, take_over
         self._keep_missing, self._commit_every = keep_missing, commit_every
         self._clock = clock

@@ -21,23 +21,25 @@ Content = Literal["text", "image"]
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What to search with. Fields that a collection does not have are left out of `fields`.
+    """What to search with: fields of terms always take part, the others as it says.
 
     Examples
     --------
-    >>> quick = Preset("mine", "text", ("words", "latent"), "table")
-    >>> quick.rerank, quick.rerank_depth
-    ('none', 0)
+    >>> quick = Preset("mine", "text", "table")
+    >>> quick.vectors, quick.rerank_depth
+    (False, 0)
     """
 
     name: str
     """What it is called by."""
     content: Content
     """What it searches: texts or pictures."""
-    fields: tuple[str, ...]
-    """Kinds of fields that take part in the first stage."""
     query_encoder: Literal["table", "encoder"]
     """How a text query becomes latent terms: by the table (no neural network) or by the encoder."""
+    vectors: bool = False
+    """Whether fields of vectors take part in the first stage."""
+    across: bool = False
+    """Whether fields take part that lead from texts to pictures or back."""
     fusion: Method = dataclasses.field(default_factory=Adaptive)
     """How fields become one ranking."""
     rerank: Literal["none", "dense"] = "none"
@@ -52,8 +54,9 @@ class Preset:
         return {
             "name": self.name,
             "content": self.content,
-            "fields": list(self.fields),
             "query": self.query_encoder,
+            "vectors": self.vectors,
+            "across": self.across,
             "fusion": self.fusion.to_json(),
             "rerank": self.rerank,
             "K": self.rerank_depth,
@@ -61,24 +64,18 @@ class Preset:
         }
 
 
-_TEXT = ("words", "latent", "splade")
-_NETWORK = ("dense", "aligned", "translated")
-"""Fields that a text query reaches through the encoder, and the translation table that needs none."""
-
 PRESETS: dict[str, dict[Content, Preset]] = {
     "latency-first": {
-        "text": Preset("latency-first", "text", (*_TEXT, "translated"), "table"),
-        "image": Preset("latency-first", "image", ("visual",), "table"),
+        "text": Preset("latency-first", "text", "table", across=True),
+        "image": Preset("latency-first", "image", "table"),
     },
     "balanced": {
-        "text": Preset("balanced", "text", (*_TEXT, *_NETWORK), "encoder"),
-        "image": Preset(
-            "balanced", "image", ("visual",), "encoder", rerank="dense", rerank_depth=100, adaptive_k=AdaptiveK()
-        ),
+        "text": Preset("balanced", "text", "encoder", vectors=True, across=True),
+        "image": Preset("balanced", "image", "encoder", rerank="dense", rerank_depth=100, adaptive_k=AdaptiveK()),
     },
     "accuracy-first": {
-        "text": Preset("accuracy-first", "text", (*_TEXT, *_NETWORK), "encoder"),
-        "image": Preset("accuracy-first", "image", ("visual", "dense"), "encoder"),
+        "text": Preset("accuracy-first", "text", "encoder", vectors=True, across=True),
+        "image": Preset("accuracy-first", "image", "encoder", vectors=True),
     },
 }
 """The presets by name, each for texts and for pictures."""

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.alignment import analyser
-from zipfian.collection.encoding import POOLED, Maker, arrays_of, pooled_arrays
+from zipfian.collection.encoding import arrays_of
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, LimitExceeded, ZipfianError
+from zipfian.fields.alignment import analyser
+from zipfian.fields.reader import POOLED, Maker, pooled_arrays
 from zipfian.train.align import CaptionedImages
 from zipfian.types import FloatArray, Terms
 from zipfian.vocabulary.sae import SaeVocabulary

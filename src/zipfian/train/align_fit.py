@@ -122,7 +122,7 @@ def fit_alignment(
     parts
         Pictures with captions, to train on, to stop by and to measure.
     out
-        The folder to write: `Field.aligned(model=out)` and `Field.translated(model=out)` read it.
+        The folder to write: `Aligned(model=out)` and `Translated(model=out)` read it.
     settings
         How to train.
     text_encoder, image_encoder
@@ -279,8 +279,8 @@ def _measure(members: list[AlignResult], split: Split, made: Table | None, encod
 
 def _known(encoders: Encoders) -> dict[str, Any]:
     """What finds encoders and visual words again."""
-    from zipfian.collection.alignment import analyser
     from zipfian.encode.registry import register
+    from zipfian.fields.alignment import analyser
 
     out: dict[str, Any] = {"words_fingerprint": analyser().fingerprint, "encoders": {}}
     for kind, encoder in (("text", encoders.text), ("image", encoders.image)):

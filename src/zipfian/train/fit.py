@@ -106,7 +106,7 @@ def fit_sae(
     data
         A folder, a file of records or a single file, as for `zipfian.ingest.open_source`.
     out
-        The folder to write: `SaeVocabulary.load(out)` and `Field.latent(out)` read it.
+        The folder to write: `SaeVocabulary.load(out)` and `Latent(out)` read it.
     encoder
         `"text"`, `"image"`, a name or folder for `zipfian.encode.hub.load`, or an encoder.
     settings

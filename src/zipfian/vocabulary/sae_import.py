@@ -2,7 +2,7 @@
 
 Both keep a decoder bias that is usually taken from the input first, which is our mu; their settings say when it is not.
 Whatever would make our terms differ from theirs (another activation function, a normalisation we do not do) is refused,
-not ignored. `convert_sae` writes what is read here as a folder that `SaeVocabulary.load` and `Field.latent` take.
+not ignored. `convert_sae` writes what is read here as a folder that `SaeVocabulary.load` and `Latent` take.
 """
 
 from __future__ import annotations

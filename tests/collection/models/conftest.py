@@ -11,7 +11,7 @@ from PIL import Image
 
 import zipfian as zf
 from tests.toys import ToyImage, ToyText, toy_vocabulary
-from zipfian import Field
+from zipfian.fields import Dense, Field, Latent, Visual, Words
 
 TEXTS = {"a": "A puppy sleeps in the sun.", "b": "The automobile is red.", "c": "My kitten likes light."}
 
@@ -41,10 +41,10 @@ def picture(path: Path, *colours: tuple[int, int, int]) -> Path:
 
 
 def fields(sae: Path, encoder: Any) -> dict[str, Field]:
-    make = Field.latent if encoder.kind == "text" else Field.visual
+    make = Latent if encoder.kind == "text" else Visual
     name = "latent" if encoder.kind == "text" else "visual"
-    words = {"words": Field.words()} if encoder.kind == "text" else {}
-    return {**words, name: make(sae, encoder=encoder), "dense": Field.dense(encoder=encoder)}
+    words = {"words": Words()} if encoder.kind == "text" else {}
+    return {**words, name: make(sae, encoder=encoder), "dense": Dense(encoder=encoder)}
 
 
 @pytest.fixture

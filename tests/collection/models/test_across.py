@@ -9,8 +9,8 @@ import pytest
 import zipfian as zf
 from tests.collection.models.conftest import check_sums, picture
 from tests.toys import ToyImage, ToyText, toy_alignment
-from zipfian import Field
 from zipfian.errors import FingerprintMismatch, InvalidInput
+from zipfian.fields import Aligned, Translated, Visual
 
 
 class TestAcross:
@@ -25,9 +25,9 @@ class TestAcross:
     @pytest.fixture
     def photos(self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, align: str) -> zf.Collection:
         made = {
-            "visual": Field.visual(sae, encoder=image),
-            "aligned": Field.aligned(model=align, text=text, image=image),
-            "translated": Field.translated(model=align, text=text, image=image),
+            "visual": Visual(sae, encoder=image),
+            "aligned": Aligned(model=align, text=text, image=image),
+            "translated": Translated(model=align, text=text, image=image),
         }
         photos = zf.Collection.create(tmp_path / "across.zf", made, encodings=False)
         for name, colours in (("red", [self.RED]), ("half", [self.GREEN, self.RED]), ("blue", [self.BLUE])):
@@ -60,8 +60,8 @@ class TestAcross:
 
     def test_pictures_find_texts(self, tmp_path: Path, text: ToyText, image: ToyImage, align: str) -> None:
         made = {
-            "aligned": Field.aligned("text", model=align, text=text, image=image),
-            "translated": Field.translated("text", model=align, text=text, image=image),
+            "aligned": Aligned("text", model=align, text=text, image=image),
+            "translated": Translated("text", model=align, text=text, image=image),
         }
         with zf.Collection.create(tmp_path / "captions.zf", made, encodings=False) as captions:
             captions.add([{"id": "a", "text": "a red dog"}, {"id": "b", "text": "a green cat"}])
@@ -81,12 +81,12 @@ class TestAcross:
         self, photos: zf.Collection, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, align: str
     ) -> None:
         with zf.Collection.create(
-            tmp_path / "late.zf", {"visual": Field.visual(sae, encoder=image)}, encodings=False
+            tmp_path / "late.zf", {"visual": Visual(sae, encoder=image)}, encodings=False
         ) as late:
             late.add([{"id": i, "image": tmp_path / f"{i}.png"} for i in ("red", "half", "blue")])
             late.commit()
-            late.add_field("translated", Field.translated(model=align, text=text, image=image))
-            late.add_field("aligned", Field.aligned(model=align, text=text, image=image))
+            late.add_field("translated", Translated(model=align, text=text, image=image))
+            late.add_field("aligned", Aligned(model=align, text=text, image=image))
             late.commit()
             for field in ("aligned", "translated"):
                 assert [(h.id, h.score) for h in late.search("dog", field=field)] == [
@@ -96,14 +96,14 @@ class TestAcross:
     def test_a_translation_needs_its_visual_field(
         self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, align: str
     ) -> None:
-        translated = Field.translated(model=align, text=text, image=image)
+        translated = Translated(model=align, text=text, image=image)
         with pytest.raises(
             InvalidInput, match="searches the postings of the visual field 'visual', which is not there"
         ):
             zf.Collection.create(tmp_path / "x.zf", {"translated": translated})
         with pytest.raises(FingerprintMismatch, match="make both with the same vocabulary"):
             zf.Collection.create(
-                tmp_path / "x.zf", {"visual": Field.visual(sae, encoder=image, k=1), "translated": translated}
+                tmp_path / "x.zf", {"visual": Visual(sae, encoder=image, k=1), "translated": translated}
             )
         with pytest.raises(InvalidInput, match="'text' or 'image', not 'sound'"):
-            Field.aligned("sound", model=align)  # type: ignore[arg-type]
+            Aligned("sound", model=align)  # type: ignore[arg-type]

@@ -11,10 +11,10 @@ import zipfian as zf
 from tests.collection.models.conftest import TEXTS, fields, picture
 from tests.toys import ToyImage, ToyText, toy_vocabulary
 from tests.vocabulary.sae_folders import weights_of, write
-from zipfian import Field
 from zipfian.encode import ImageEncoder
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import FingerprintMismatch, ImageUnreadable, InvalidInput
+from zipfian.fields import Dense, Latent, Visual
 
 
 class TestTexts:
@@ -73,14 +73,14 @@ class TestTexts:
     ) -> None:
         notes.close()
         toy_vocabulary(sae, k=3)
-        monkeypatch.setattr("zipfian.collection.model._VOCABULARIES", {})
+        monkeypatch.setattr("zipfian.fields.model._VOCABULARIES", {})
         settings = sae / "sae.json"
         settings.write_text(settings.read_text())
         with zf.Collection.open(tmp_path / "notes.zf", trust=[sae]) as again:
             assert again.search("hound", field="latent")  # the same weights: k at use is the collection's own
         weights = sae / "sae.safetensors"
         weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\x3f")
-        monkeypatch.setattr("zipfian.collection.model._VOCABULARIES", {})
+        monkeypatch.setattr("zipfian.fields.model._VOCABULARIES", {})
         with (
             zf.Collection.open(tmp_path / "notes.zf", trust=sae) as again,
             pytest.raises((FingerprintMismatch, InvalidInput), match="sha256"),
@@ -114,8 +114,8 @@ class TestAddingFields:
             late.add([{"id": "d", "text": "gone"}, {"id": "e", "vector": [1.0, 2.0]}])
             late.commit()
             late.delete(["d", "e"])
-            late.add_field("latent", Field.latent(sae, encoder=text))
-            late.add_field("dense", Field.dense(encoder=text))
+            late.add_field("latent", Latent(sae, encoder=text))
+            late.add_field("dense", Dense(encoder=text))
             late.commit()
             for field in ("latent", "dense"):
                 for asked in ("hound", "a red car", "kitten light"):
@@ -129,7 +129,7 @@ class TestAddingFields:
 
     def test_the_cache_saves_the_second_pass(self, tmp_path: Path, text: ToyText, sae: Path) -> None:
         cache = EncodingCache(tmp_path / "encodings")
-        made = {"latent": Field.latent(sae, encoder=text), "dense": Field.dense(encoder=text)}
+        made = {"latent": Latent(sae, encoder=text), "dense": Dense(encoder=text)}
         documents = [{"id": i, "text": t} for i, t in TEXTS.items()]
         with zf.Collection.create(tmp_path / "one.zf", made, encodings=cache) as one:
             one.add(documents)
@@ -210,7 +210,7 @@ class TestPictures:
             photos.add([{"id": "x", "image": tmp_path / "nowhere.png"}])
 
     def test_both_kinds_in_one_collection(self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path) -> None:
-        made = {**fields(sae, text), "visual": Field.visual(sae, encoder=image)}
+        made = {**fields(sae, text), "visual": Visual(sae, encoder=image)}
         with zf.Collection.create(tmp_path / "both.zf", made, encodings=False) as both:
             both.add([{"id": "a", "text": "a puppy", "image": picture(tmp_path / "a.png", self.RED)}])
             both.add([{"id": "b", "text": "a car"}, {"id": "c", "image": picture(tmp_path / "c.png", self.BLUE)}])
@@ -222,13 +222,13 @@ class TestPictures:
 
 def test_a_field_of_the_wrong_kind_is_refused(text: ToyText, image: ToyImage, sae: Path) -> None:
     with pytest.raises(InvalidInput, match="needs an encoder of texts, not of images"):
-        Field.latent(sae, encoder=image)
+        Latent(sae, encoder=image)
     with pytest.raises(InvalidInput, match="a dense field needs source="):
-        Field.dense()
+        Dense()
     with pytest.raises(InvalidInput, match="unknown setting of a vocabulary"):
-        Field.latent(sae, encoder=text, colour="red")
+        Latent(sae, encoder=text, colour="red")
     with pytest.raises(InvalidInput, match="a vocabulary is a name, a folder or a SaeVocabulary"):
-        Field.latent(7, encoder=text)
+        Latent(7, encoder=text)
 
 
 def test_a_vocabulary_of_another_layer_brings_its_encoder(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_vocabulary_of_another_layer_brings_its_encoder(tmp_path: Path) -> Non
     settings = {"size": 384, "fit": "whole", "block": 20}
     known = {"name": "efficientnet-lite2", "fingerprint": encoder.fingerprint, "settings": settings}
     write(tmp_path / "early", weights_of(64, 352, encoder=known))
-    field = Field.visual(tmp_path / "early")
+    field = Visual(tmp_path / "early")
     assert field.model is not None and field.model.encoder.fingerprint == encoder.fingerprint
     with pytest.raises(FingerprintMismatch, match="352"):
-        Field.visual(tmp_path / "early", encoder=ImageEncoder())
+        Visual(tmp_path / "early", encoder=ImageEncoder())

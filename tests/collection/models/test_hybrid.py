@@ -143,7 +143,7 @@ class TestHybrid:
         with zf.Collection.create(tmp_path / "plain.zf") as plain:
             plain.add([{"id": "a", "text": "words"}])
             plain.commit()
-            with pytest.raises(InvalidInput, match=r"needs a dense field.*add_field\('dense', Field.dense\('text'\)\)"):
+            with pytest.raises(InvalidInput, match=r"needs a dense field.*add_field\('dense', Dense\('text'\)\)"):
                 plain.search("words", method="two-stage")
 
     def test_filters_hold_in_every_field(self, notes: zf.Collection) -> None:

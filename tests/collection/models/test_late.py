@@ -12,9 +12,9 @@ import pytest
 import zipfian as zf
 from tests.collection.models.conftest import TEXTS, check_sums, fields, picture
 from tests.toys import ToyImage, ToyText
-from zipfian import Field
 from zipfian.collection import late
 from zipfian.errors import InvalidInput
+from zipfian.fields import Dense, Latent
 from zipfian.types import Encoded
 
 ASKED = "puppy in the sun"
@@ -48,7 +48,7 @@ class TestTexts:
 
     def test_hits_know_their_rank_before(self, tmp_path: Path, text: ToyText, sae: Path) -> None:
         texts = {"often": "puppy puppy puppy puppy", "whole": "a puppy with a red automobile in light"}
-        with zf.Collection.create(tmp_path / "n.zf", {"latent": Field.latent(sae, encoder=text)}, encodings=False) as c:
+        with zf.Collection.create(tmp_path / "n.zf", {"latent": Latent(sae, encoder=text)}, encodings=False) as c:
             c.add({"id": i, "text": t} for i, t in texts.items())
             c.commit()
             first = c.search("puppy light", k=2, method="latent")
@@ -101,7 +101,7 @@ class TestTexts:
             notes.search(ASKED, method="late:words")
 
     def test_only_vectors_are_a_first_stage_too(self, tmp_path: Path, text: ToyText) -> None:
-        with zf.Collection.create(tmp_path / "v.zf", {"dense": Field.dense(encoder=text)}, encodings=False) as c:
+        with zf.Collection.create(tmp_path / "v.zf", {"dense": Dense(encoder=text)}, encodings=False) as c:
             c.add({"id": i, "text": t} for i, t in TEXTS.items())
             c.commit()
             assert c.search(ASKED, k=1, method="late")[0].id == "a"
@@ -110,9 +110,7 @@ class TestTexts:
         with zf.Collection.create(tmp_path / "w.zf") as plain:
             plain.add([{"id": "a", "text": "words"}])
             plain.commit()
-            with pytest.raises(
-                InvalidInput, match=r"fields: words\); add one with add_field\('latent', Field.latent\(\)\)"
-            ):
+            with pytest.raises(InvalidInput, match=r"fields: words\); add one with add_field\('latent', Latent\(\)\)"):
                 plain.search("words", method="late")
 
     def test_filters_and_bonus_hold(self, notes: zf.Collection) -> None:

@@ -12,7 +12,7 @@ import pytest
 import zipfian as zf
 from tests.collection.models.conftest import TEXTS, check_sums, picture
 from tests.toys import ToyImage, ToyText, toy_alignment
-from zipfian import Field
+from zipfian.fields import Aligned, Dense, Translated, Visual, Words
 from zipfian.rerank.training_free import VARIANTS
 
 CLOSE = 1e-12
@@ -79,12 +79,12 @@ class TestPictures:
         """Pictures, some with a caption, that texts and pictures find."""
         across: dict[str, Any] = {"model": str(toy_alignment(tmp_path / "align", sae)), "text": text, "image": image}
         made = {
-            "words": Field.words(),
-            "captions": Field.dense(encoder=text),
-            "visual": Field.visual(sae, encoder=image),
-            "photo": Field.dense(encoder=image),
-            "aligned": Field.aligned(**across),
-            "translated": Field.translated(**across),
+            "words": Words(),
+            "captions": Dense(encoder=text),
+            "visual": Visual(sae, encoder=image),
+            "photo": Dense(encoder=image),
+            "aligned": Aligned(**across),
+            "translated": Translated(**across),
         }
         photos = zf.Collection.create(tmp_path / "photos.zf", made, encodings=False)
         for i, caption in enumerate(["a red dog", None, "a green cat", "dog and red sun", None, "blue light"]):

@@ -9,16 +9,16 @@ import pytest
 import zipfian as zf
 from tests.collection.models.conftest import TEXTS
 from tests.toys import ToyText
-from zipfian import Field
 from zipfian.collection.plan import SearchPlan, make_plan
-from zipfian.collection.query import Query
 from zipfian.errors import InvalidInput
+from zipfian.fields import Dense, Words
+from zipfian.fields.query import Query
 
 
 @pytest.fixture
 def plain(tmp_path: Path, text: ToyText) -> zf.Collection:
     """Words and vectors: what the table leaves, and what it does not."""
-    fields = {"words": Field.words(), "dense": Field.dense(encoder=text)}
+    fields = {"words": Words(), "dense": Dense(encoder=text)}
     made = zf.Collection.create(tmp_path / "plain.zf", fields, encodings=False)
     made.add({"id": i, "text": t} for i, t in TEXTS.items())
     made.commit()

@@ -13,11 +13,11 @@ import zipfian as zf
 from tests.collection.models.conftest import fields, picture
 from tests.hostile.sample import sample
 from tests.toys import ToyImage, ToyText, toy_alignment, toy_vocabulary
-from zipfian import Field
 from zipfian.collection.trust import NOTHING, Trust
 from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN
 from zipfian.encode.registry import EncoderSpec, find
 from zipfian.errors import FingerprintMismatch, ImageUnreadable, InvalidInput, NotAFile, NotTrusted
+from zipfian.fields import Aligned, Dense
 from zipfian.vocabulary.aligned import AlignedHeads
 from zipfian.vocabulary.sae import SaeVocabulary
 
@@ -28,7 +28,7 @@ RED, BLUE = (250, 10, 10), (10, 10, 250)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has made nothing yet; encoders, which are objects here, stay known."""
     for place in ("model._VOCABULARIES", "alignment._HEADS", "alignment._TABLES"):
-        monkeypatch.setattr(f"zipfian.collection.{place}", {})
+        monkeypatch.setattr(f"zipfian.fields.{place}", {})
 
 
 class TestModels:
@@ -76,13 +76,13 @@ class TestModels:
 
     def test_alignments(self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, forgetful: None) -> None:
         align = toy_alignment(tmp_path / "toy-align", sae)
-        made = {"aligned": Field.aligned(model=str(align), text=text, image=image)}
+        made = {"aligned": Aligned(model=str(align), text=text, image=image)}
         path = tmp_path / "p.zf"
         with zf.Collection.create(path, made, encodings=False) as c:
             c.add([{"id": "a", "image": picture(tmp_path / "a.png", RED)}])
             c.commit()
             assert c.search("red")  # made here: known
-        from zipfian.collection import alignment
+        from zipfian.fields import alignment
 
         alignment._HEADS.clear()
         with zf.Collection.open(path) as c, pytest.raises(NotTrusted, match="alignment"):
@@ -181,14 +181,14 @@ class TestPictures:
             with pytest.raises(NotTrusted, match="--pictures FOLDER"):
                 c.picture("red")
             with pytest.raises(InvalidInput, match=r"cannot be added: document 'red'.*--pictures"):
-                c.add_field("more", Field.dense(encoder=image))
+                c.add_field("more", Dense(encoder=image))
             with pytest.raises(InvalidInput, match="--pictures"):
                 c.search(image=file, method="late")
         found, text = self.patches(path, file)
         assert not found and "--pictures FOLDER" in text
         assert self.patches(path, file, pictures=[tmp_path / "photos"])[0]
         with zf.Collection.open(path, "w", encodings=False, pictures=photos) as c:
-            c.add_field("more", Field.dense(encoder=image))
+            c.add_field("more", Dense(encoder=image))
             c.commit()
             assert c.search(image=file, field="more")[0].score == pytest.approx(1.0)
             assert c.search(image=file, method="late")
@@ -236,16 +236,16 @@ def test_the_sample_of_the_hostile_cases_is_itself_answered(tmp_path: Path) -> N
 
 def test_a_splade_vocabulary_is_not_kept_under_a_name_that_it_does_not_have(text: ToyText) -> None:
     """Else an honest collection of the same process would be read with the settings of a hostile one."""
-    from zipfian.collection.model import Model
     from zipfian.encode.registry import register
+    from zipfian.fields.model import Model
     from zipfian.vocabulary.splade import SpladeVocabulary
 
     made = SpladeVocabulary(100, text.fingerprint, min_weight=0.5)
     data = {"encoder": register(text).to_json(), "vocabulary": made.to_json(), "fingerprint": made.fingerprint}
     forged = {**data, "vocabulary": {**made.to_json(), "min_weight": 0.0}}
     with pytest.raises(FingerprintMismatch, match="its settings make"):
-        Model.from_json(forged).load_reader()
-    found = Model.from_json(data).load_reader()
+        Model.from_json(forged).load_splade()
+    found = Model.from_json(data).load_splade()
     assert isinstance(found, SpladeVocabulary) and found.min_weight == 0.5
 
 

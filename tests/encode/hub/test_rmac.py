@@ -73,7 +73,7 @@ def test_from_a_hub_network_to_surrogate_text(made: tuple[Path, Any], tmp_path: 
     encoded = hub.load(made[0]).encode_documents(pictures(4))
     vectors = [Rmac()(e) for e in encoded]
     codes = ScalarVocabulary.fit(vectors, gamma=100.0, scale=1000.0)
-    field = zf.Field.terms(codes.n_terms, tf="count", scoring=zf.Dot())
+    field = zf.Sparse(codes.n_terms, tf="count", scoring=zf.Dot())
     with zf.Collection.create(tmp_path / "c.zf", {"scalar": field}) as c:
         c.add({"id": str(i), "terms": {"scalar": codes.terms(v)}} for i, v in enumerate(vectors))
         c.commit()

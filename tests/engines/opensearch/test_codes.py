@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zipfian import BM25, Field
+from zipfian import BM25
 from zipfian.engines.opensearch.client import Server
 from zipfian.engines.opensearch.codes import FieldCode, term_of, token, weights_of
 from zipfian.errors import InvalidInput
+from zipfian.fields import Field, Sparse, Words
 from zipfian.retrieve.scoring import Dot, TfIdf
 from zipfian.vocabulary import Pruning
 
@@ -30,7 +31,7 @@ def server_score(server: Server, k1: float, b: float, tf: float, boost: float, i
 @pytest.mark.parametrize("phi", ["identity", "sqrt"])
 def test_scores_come_out_equal(server: Server, variant: str, phi: str) -> None:
     scoring = BM25(k1=1.7, b=0.6, variant=variant, phi=phi)  # type: ignore[arg-type]
-    field = Field.terms(10, scoring=scoring)
+    field = Sparse(10, scoring=scoring)
     code = FieldCode.choose("x", field, server)
     weight, asked, idf, share = np.array([4.0]), np.array([2.25]), 3.0, 1.3
     similarity = code.similarity(field)
@@ -49,7 +50,7 @@ def test_scores_come_out_equal(server: Server, variant: str, phi: str) -> None:
 @pytest.mark.parametrize("tf", ["count", "fixed"])
 def test_dot_products_come_out_equal(phi: str, tf: str) -> None:
     """The script returns boost x frequency; steps to a weight of 1 must be out of it again."""
-    field = Field.terms(10, tf=tf, scoring=Dot(phi=phi))  # type: ignore[arg-type]
+    field = Sparse(10, tf=tf, scoring=Dot(phi=phi))  # type: ignore[arg-type]
     code = FieldCode.choose("x", field, OLD)
     similarity = code.similarity(field)
     assert similarity is not None and similarity["script"]["source"] == "return query.boost * doc.freq;"
@@ -58,27 +59,27 @@ def test_dot_products_come_out_equal(phi: str, tf: str) -> None:
 
 
 def test_storage_follows_the_server_and_the_field() -> None:
-    real = Field.terms(10, tf="float32", scoring=Dot())
-    assert FieldCode.choose("x", Field.words(), OLD) == FieldCode("frequencies", 1.0)
-    assert FieldCode.choose("x", Field.terms(10), OLD) == FieldCode("frequencies", 100.0)
-    assert FieldCode.choose("x", Field.terms(10, scoring=BM25(phi="sqrt")), OLD).steps == 100.0
+    real = Sparse(10, tf="float32", scoring=Dot())
+    assert FieldCode.choose("x", Words(), OLD) == FieldCode("frequencies", 1.0)
+    assert FieldCode.choose("x", Sparse(10), OLD) == FieldCode("frequencies", 100.0)
+    assert FieldCode.choose("x", Sparse(10, scoring=BM25(phi="sqrt")), OLD).steps == 100.0
     assert FieldCode.choose("x", real, OLD).storage == "features"
     for server in (ELASTIC, ANCIENT):
-        assert FieldCode.choose("x", Field.words(), server) == FieldCode("repeated", 1.0)
-        assert FieldCode.choose("x", Field.terms(10), server) == FieldCode("repeated", 8.0)
+        assert FieldCode.choose("x", Words(), server) == FieldCode("repeated", 1.0)
+        assert FieldCode.choose("x", Sparse(10), server) == FieldCode("repeated", 8.0)
         with pytest.raises(InvalidInput, match="cannot read term frequencies"):
-            FieldCode.choose("x", Field.words(), server, "frequencies")
+            FieldCode.choose("x", Words(), server, "frequencies")
     with pytest.raises(InvalidInput, match=r"Dot\(\) only"):
-        FieldCode.choose("x", Field.terms(10), OLD, "features")
+        FieldCode.choose("x", Sparse(10), OLD, "features")
 
 
 @pytest.mark.parametrize(
     "field",
     [
-        Field.words(scoring=TfIdf()),
-        Field.words(scoring=BM25(variant="bm25l")),
-        Field.words(scoring=BM25(variant="robertson")),
-        Field.terms(10, pruning=Pruning(max_df_share=0.5)),
+        Words(scoring=TfIdf()),
+        Words(scoring=BM25(variant="bm25l")),
+        Words(scoring=BM25(variant="robertson")),
+        Sparse(10, pruning=Pruning(max_df_share=0.5)),
     ],
 )
 def test_what_a_server_cannot_score_is_refused(field: Field) -> None:
@@ -87,7 +88,7 @@ def test_what_a_server_cannot_score_is_refused(field: Field) -> None:
 
 
 def test_fields() -> None:
-    field = Field.terms(10)
+    field = Sparse(10)
     weights = weights_of(field, np.array([150, 25], np.uint32))
     assert FieldCode("frequencies", 100.0).value(field, ["1", "2"], weights) == "1|150 2|25"
     assert FieldCode("repeated", 4.0).value(field, ["1", "2"], weights) == "1 1 1 1 1 1 2"
@@ -105,7 +106,7 @@ def test_tokens_survive_a_whitespace_analyser(term: str) -> None:
         return  # half a character is no text; collections refuse it
     assert len(made.split()) == 1 and "|" not in made
     assert all(c.isalnum() or c in "%+#.@&_-~" for c in made)
-    assert term_of(Field.words(), made) == term
+    assert term_of(Words(), made) == term
 
 
 @given(st.text(min_size=1, max_size=10), st.text(min_size=1, max_size=10))

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zipfian import Field
-from zipfian.collection.items import Item
 from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch.client import Server
 from zipfian.engines.opensearch.documents import Writer, pack, unpack
 from zipfian.engines.opensearch.mapping import Layout, read
 from zipfian.errors import FingerprintMismatch
+from zipfian.fields import Sparse, Words
+from zipfian.fields.item import Item
 from zipfian.retrieve.scoring import Dot
 
-FIELDS = {"words": Field.words(), "codes": Field.terms(50), "dot": Field.terms(50, tf="count", scoring=Dot())}
+FIELDS = {"words": Words(), "codes": Sparse(50), "dot": Sparse(50, tf="count", scoring=Dot())}
 LAYOUT = Layout.choose(Settings(FIELDS), Server("opensearch", "2.19.1"), None, 2, 0, "-1")
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zipfian import BM25, Collection, Field
+from zipfian import BM25, Collection
 from zipfian.cli import main
 from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch import mapping
 from zipfian.engines.opensearch.export import surrogate_lines, write_opensearch
 from zipfian.engines.opensearch.verify import verify
 from zipfian.errors import InvalidInput
+from zipfian.fields import Sparse, Words
 from zipfian.index.directory import FSDirectory
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.scoring import Dot
@@ -25,10 +26,10 @@ from zipfian.retrieve.scoring import Dot
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     fields = {
-        "words": Field.words(),
-        "codes": Field.terms(50),
-        "dot": Field.terms(50, tf="count", scoring=Dot()),
-        "root": Field.terms(50, scoring=BM25(phi="sqrt")),
+        "words": Words(),
+        "codes": Sparse(50),
+        "dot": Sparse(50, tf="count", scoring=Dot()),
+        "root": Sparse(50, scoring=BM25(phi="sqrt")),
     }
     terms = {"codes": {3: 1.5, 7: 0.25}, "dot": {1: 3.0, 2: 1.0}, "root": {4: 4.0}}
     with Collection.create(tmp_path / "c.zf", fields) as c:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from tests.engines.opensearch.pretend import Pretend
-from zipfian import BM25, Field
-from zipfian.collection.query import Query
+from zipfian import BM25
 from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch import reader as reading
 from zipfian.engines.opensearch.codes import FieldCode
@@ -20,8 +19,10 @@ from zipfian.engines.opensearch.reader import Reader
 from zipfian.engines.opensearch.retrievers import PostingsRetriever
 from zipfian.engines.opensearch.vectorquery import VectorRetriever
 from zipfian.errors import LimitExceeded
+from zipfian.fields import Dense, Sparse, Words
+from zipfian.fields.query import Query
 
-FIELDS = {"codes": Field.terms(1_000, scoring=BM25(k1=1.5, b=0.75)), "dense": Field.dense(vector="dense")}
+FIELDS = {"codes": Sparse(1_000, scoring=BM25(k1=1.5, b=0.75)), "dense": Dense(vector="dense")}
 
 
 def read(server: Pretend) -> Reader:
@@ -132,9 +133,9 @@ def test_the_engines_account_of_a_score() -> None:
         3.75, "sum of:", bm25("field_words", "plant", 1.5, 4, 2.0), bm25("field_title", "plant", 0.25, 1, 1.0),
         bm25("field_words", "a%7Cb", 2.0, 5, 3.0),
     )  # fmt: skip
-    assert parse(told, "field_words", Field.words()) == [
+    assert parse(told, "field_words", Words()) == [
         Matched("plant", 1.5, 2.0, 4, 12, 0.7, 9.0, 6.5),
         Matched("a|b", 2.0, 3.0, 5, 12, 0.7, 9.0, 6.5),
     ]
-    assert [m.value for m in parse(told, "field_title", Field.words())] == [0.25]
-    assert parse(told, "field_other", Field.words()) == []
+    assert [m.value for m in parse(told, "field_title", Words())] == [0.25]
+    assert parse(told, "field_other", Words()) == []

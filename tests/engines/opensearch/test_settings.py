@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from zipfian.collection.fields import make_fields
 from zipfian.collection.settings import Settings
 from zipfian.collection.trust import Trust
 from zipfian.engines.opensearch.client import Server
 from zipfian.engines.opensearch.codes import codes_from_json
 from zipfian.engines.opensearch.mapping import Layout, read
 from zipfian.errors import IndexCorrupt, InvalidInput, ZipfianError
+from zipfian.fields.named import make_fields
 
 
 def index() -> dict[str, Any]:

@@ -9,18 +9,18 @@ import pytest
 
 from experiments.hybridvl.questions import ready
 from tests.toys import ToyImage
-from zipfian import Field
-from zipfian.collection.query import Query
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import ImageUnreadable
 from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture
+from zipfian.fields import Dense
+from zipfian.fields.query import Query
 
 
 def test_query_pictures_come_from_the_encode_cache(tmp_path: Path) -> None:
     from PIL import Image
 
     encoder = ToyImage()
-    field = Field.dense(encoder=encoder)
+    field = Dense(encoder=encoder)
     paths = []
     for i, colour in enumerate(((255, 0, 0), (0, 255, 0))):
         paths.append(tmp_path / f"{i}.png")
@@ -33,8 +33,8 @@ def test_query_pictures_come_from_the_encode_cache(tmp_path: Path) -> None:
     again = ready(data, field, cache)
     assert len(encoder.seen) == 2  # nothing is encoded twice
     for key, path in zip(queries, paths, strict=True):
-        assert np.array_equal(again[key].pooled(field), first[key].pooled(field))
-        assert np.allclose(first[key].pooled(field), Query(None, image=path).pooled(field), atol=1e-7)
+        assert np.array_equal(field.vector_of(again[key]), field.vector_of(first[key]))
+        assert np.allclose(field.vector_of(first[key]), field.vector_of(Query(None, image=path)), atol=1e-7)
     (tmp_path / "broken.png").write_bytes(b"no picture")
     bad = Dataset("p", "image", lambda: iter(()), frozenset({"d"}),
                   {"b": JudgedQuery("b", image=Picture(tmp_path / "broken.png"))}, {"b": {"d": 1}})  # fmt: skip

@@ -19,9 +19,9 @@ from urllib.parse import quote, unquote
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.fields import Field
 from zipfian.engines.opensearch.client import Server
 from zipfian.errors import InvalidInput
+from zipfian.fields.base import PostingField
 from zipfian.index.phi import apply_phi
 from zipfian.limits import MAX_CLUSTER_FREQUENCY
 from zipfian.objects import JsonObject
@@ -50,7 +50,7 @@ class FieldCode:
     """Frequency of a transformed weight of 1."""
 
     @classmethod
-    def choose(cls, name: str, field: Field, server: Server, storage: Storage | None = None) -> FieldCode:
+    def choose(cls, name: str, field: PostingField, server: Server, storage: Storage | None = None) -> FieldCode:
         """The most faithful form the server can hold; `InvalidInput` for scorings no form gives."""
         _check(name, field)
         if storage is None:
@@ -80,7 +80,7 @@ class FieldCode:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def similarity(self, field: Field) -> dict[str, Any] | None:
+    def similarity(self, field: PostingField) -> dict[str, Any] | None:
         """The server's scoring of the field."""
         if self.storage == "features":
             return None
@@ -88,7 +88,7 @@ class FieldCode:
             return {"type": "BM25", "k1": field.scoring.k1 * self.steps, "b": field.scoring.b}
         return {"type": "scripted", "script": {"source": "return query.boost * doc.freq;"}}
 
-    def boosts(self, field: Field, weights: npt.NDArray[np.float64], server: Server) -> npt.NDArray[np.float64]:
+    def boosts(self, field: PostingField, weights: npt.NDArray[np.float64], server: Server) -> npt.NDArray[np.float64]:
         """Query weights as boosts."""
         given = apply_phi(weights, str(field.scoring.phi))
         if not isinstance(field.scoring, BM25):
@@ -97,19 +97,19 @@ class FieldCode:
         there = field.scoring.k1 * self.steps + 1.0 if server.bm25_factor else 1.0
         return given * (wanted / there)
 
-    def frequencies(self, field: Field, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def frequencies(self, field: PostingField, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """What is sent for given weights; at least 1, since a posting that was kept must be found."""
         exact = np.rint(apply_phi(weights, str(field.scoring.phi)) * self.steps)
         return np.clip(exact, 1.0, MAX_CLUSTER_FREQUENCY).astype(np.int64)
 
-    def loss(self, field: Field, weights: npt.NDArray[np.float64]) -> float:
+    def loss(self, field: PostingField, weights: npt.NDArray[np.float64]) -> float:
         """Sum of relative errors of the weights as sent."""
         if self.storage == "features" or not len(weights):
             return 0.0
         wanted = apply_phi(weights, str(field.scoring.phi))
         return float(np.sum(np.abs(self.frequencies(field, weights) / self.steps - wanted) / wanted))
 
-    def value(self, field: Field, tokens: list[str], weights: npt.NDArray[np.float64]) -> Any:
+    def value(self, field: PostingField, tokens: list[str], weights: npt.NDArray[np.float64]) -> Any:
         """The value of the field's field for one document."""
         if self.storage == "features":
             given = apply_phi(weights, str(field.scoring.phi))
@@ -120,7 +120,7 @@ class FieldCode:
         return " ".join(f"{token}{DELIMITER}{tf}" for token, tf in zip(tokens, sent, strict=True))
 
 
-def weights_of(field: Field, stored: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def weights_of(field: PostingField, stored: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Stored weights (steps, counts or real numbers) as real weights."""
     return stored.astype(np.float64) / (field.scale if field.tf == "fixed" else 1.0)
 
@@ -138,12 +138,12 @@ def token(term: str | int) -> str:
     return "".join(c if c.isalnum() or c in "+#.@&_-" else quote(c, safe="") for c in term)
 
 
-def term_of(field: Field, found: str) -> str | int:
+def term_of(field: PostingField, found: str) -> str | int:
     """The term a token stands for."""
-    return unquote(found) if field.kind == "words" else int(found)
+    return unquote(found) if field.lexical else int(found)
 
 
-def _check(name: str, field: Field) -> None:
+def _check(name: str, field: PostingField) -> None:
     """Refuse what a server's similarity cannot express, rather than score something else."""
     scoring: Any = field.scoring
     if isinstance(scoring, BM25) and scoring.variant not in ("zipfian", "lucene"):

@@ -20,9 +20,7 @@ import numpy.typing as npt
 
 from zipfian.collection.asking import Answers
 from zipfian.collection.collection import Collection
-from zipfian.collection.fields import Field
-from zipfian.collection.items import Item, check_id
-from zipfian.collection.query import Query
+from zipfian.collection.items import check_id
 from zipfian.collection.results import Document
 from zipfian.collection.store import Existing, Skipped
 from zipfian.collection.trust import Trust
@@ -38,6 +36,9 @@ from zipfian.engines.opensearch.retrievers import field_query
 from zipfian.engines.opensearch.running import ClusterAnswers, cluster_plan, explain_id
 from zipfian.engines.opensearch.writing import Writing
 from zipfian.errors import EngineUnavailable, InvalidInput, ReadOnly
+from zipfian.fields.base import Field
+from zipfian.fields.item import Item
+from zipfian.fields.query import Query
 from zipfian.index.check import CheckReport
 from zipfian.index.metadata import ColumnType
 from zipfian.retrieve.scoring import Scoring

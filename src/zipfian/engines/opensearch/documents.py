@@ -12,18 +12,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.fields import Field
-from zipfian.collection.items import Item
 from zipfian.collection.results import Document
 from zipfian.engines.opensearch.codes import FieldCode, token, weights_of
 from zipfian.engines.opensearch.columns import document_columns, properties
 from zipfian.engines.opensearch.mapping import SEQUENCE, STORED, WORDS, index_field, vector_field, vector_property
 from zipfian.errors import IndexCorrupt
+from zipfian.fields.base import PostingField
+from zipfian.fields.item import Item
+from zipfian.fields.lexical import LexicalField
 from zipfian.index.metadata import decode_metadata, encode_metadata
 from zipfian.index.phi import apply_phi
 from zipfian.retrieve.scoring import BM25
-from zipfian.types import Terms
-from zipfian.vocabulary import prune_terms
 
 Action = Literal["index", "create", "delete"]
 
@@ -56,7 +55,7 @@ class Loss:
 class Writer:
     """Makes operations of documents; remembers which columns the mapping must have first."""
 
-    fields: Mapping[str, Field]
+    fields: Mapping[str, PostingField]
     codes: Mapping[str, FieldCode]
     losses: dict[str, Loss] = dataclasses.field(default_factory=dict)
 
@@ -78,7 +77,7 @@ class Writer:
         source: dict[str, Any] = {SEQUENCE: sequence, STORED: stored, **values}
         for name, field in self.fields.items():
             tokens, weights = self._terms(name, field, item)
-            if field.kind == "words" and WORDS not in source:
+            if field.lexical and WORDS not in source:
                 source[WORDS] = float(apply_phi(weights, str(field.scoring.phi)).sum())
             if not tokens and isinstance(field.scoring, BM25):
                 source[index_field(name)] = self.codes[name].nothing
@@ -92,17 +91,10 @@ class Writer:
             needed[vector_field(name, len(vector))] = vector_property()
         return source, needed
 
-    def _terms(self, name: str, field: Field, item: Item) -> tuple[list[str], npt.NDArray[np.float64]]:
-        if field.kind == "words":
-            counts = field.vocabulary.counts(item.text or "")
-            words, tf = list(counts), np.fromiter(counts.values(), np.float64, len(counts))
-            if field.pruning.prunes_documents:
-                ids = np.arange(len(words), dtype=np.int32)
-                by_name = sorted(range(len(words)), key=words.__getitem__)  # ties break by the order of words
-                words, tf = [words[i] for i in by_name], tf[by_name]
-                kept = prune_terms(Terms(ids, tf.astype(np.float32)), field.pruning)
-                words, tf = [words[i] for i in kept.ids.tolist()], kept.weights.astype(np.float64)
-            return [token(word) for word in words], tf
+    def _terms(self, name: str, field: PostingField, item: Item) -> tuple[list[str], npt.NDArray[np.float64]]:
+        if isinstance(field, LexicalField):
+            counts = field.kept(item.text or "")
+            return [token(word) for word in counts], np.fromiter(counts.values(), np.float64, len(counts))
         found = item.terms.get(name)
         if found is None:
             return [], np.empty(0)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zipfian.collection.fields import Field
 from zipfian.engines.opensearch.codes import term_of
+from zipfian.fields.base import PostingField
 from zipfian.retrieve.statistics import Term
 
 _TERM = re.compile(r"weight\((?P<field>field_[a-z0-9_-]+):(?P<token>.+) in \d+\)", re.DOTALL)
@@ -32,7 +32,7 @@ class Matched:
     mean_length: float
 
 
-def parse(explanation: Mapping[str, Any], index_field: str, field: Field) -> list[Matched]:
+def parse(explanation: Mapping[str, Any], index_field: str, field: PostingField) -> list[Matched]:
     """Every term of a field that contributed."""
     out: list[Matched] = []
     for node, found in _terms(explanation):

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.fields import Field
 from zipfian.collection.settings import Settings
 from zipfian.collection.stored import stored_items
 from zipfian.engines.opensearch import models
@@ -24,6 +23,8 @@ from zipfian.engines.opensearch.codes import REPEATED_STEPS, FieldCode, Storage,
 from zipfian.engines.opensearch.documents import Writer
 from zipfian.engines.opensearch.mapping import Layout, index_field
 from zipfian.errors import InvalidInput
+from zipfian.fields.base import PostingField
+from zipfian.fields.lexical import LexicalField
 from zipfian.index.snapshot import Snapshot
 
 SERVER = Server("opensearch", "2.19.1")
@@ -51,7 +52,7 @@ def surrogate_lines(
     `prefix` makes words of term numbers.
     """
     field = settings.field(field_name)
-    if not field.has_postings:
+    if not isinstance(field, PostingField) or not field.has_postings:
         raise InvalidInput(f"field {field_name!r} holds vectors, not terms: it has no surrogate text")
     if any(c.isspace() for c in prefix):
         raise InvalidInput(f"the prefix of codewords must have no blanks, not {prefix!r}")
@@ -60,8 +61,8 @@ def surrogate_lines(
     if not code.steps > 0:
         raise InvalidInput(f"steps must be a number above 0, not {steps!r}")
     for item in stored_items(snapshot, {field_name: field}):
-        if field.kind == "words":
-            counts = field.vocabulary.counts(item.text or "")
+        if isinstance(field, LexicalField):
+            counts = field.kept(item.text or "")
             tokens, weights = [token(w) for w in counts], np.fromiter(counts.values(), np.float64, len(counts))
         else:
             ids, stored = item.terms.get(field_name, (np.empty(0, np.int32), np.empty(0)))
@@ -114,7 +115,7 @@ def write_opensearch(
     return Exported(count, tuple(files), {name: loss.mean for name, loss in writer.losses.items()})
 
 
-def query_template(name: str, field: Field, code: FieldCode, server: Server) -> dict[str, Any]:
+def query_template(name: str, field: PostingField, code: FieldCode, server: Server) -> dict[str, Any]:
     """A search with placeholders: one clause per term; `about` says how a query's weight becomes its boost."""
     factor = float(code.boosts(field, np.ones(1), server)[0])
     stored = index_field(name)

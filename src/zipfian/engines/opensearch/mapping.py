@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from zipfian._version import __version__
-from zipfian.collection.fields import Field
 from zipfian.collection.settings import Settings
 from zipfian.collection.trust import NOTHING, Trust
 from zipfian.engines.opensearch import columns as metadata
 from zipfian.engines.opensearch.client import Server
 from zipfian.engines.opensearch.codes import DELIMITER, FieldCode, Storage, codes_from_json
 from zipfian.errors import FingerprintMismatch, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
+from zipfian.fields.base import PostingField
 from zipfian.index.metadata import ColumnType
 from zipfian.limits import MAX_COLUMNS, MAX_TERM_BYTES
 
@@ -53,7 +53,9 @@ class Layout:
             settings.field(name)
         fields = settings.posting_fields
         for name, field in settings.fields.items():
-            if field.of is not None and settings.field(field.of).scoring != field.scoring:
+            if not isinstance(field, PostingField) or field.of is None:
+                continue
+            if settings.postings(field.of).scoring != field.scoring:
                 raise InvalidInput(
                     f"field {name!r} searches the postings of {field.of!r} by another formula, which an "
                     "index cannot do: "
@@ -126,7 +128,7 @@ def vector_dims(names: Iterable[str], source: str) -> dict[str, int]:
     return out
 
 
-def field_property(name: str, field: Field, code: FieldCode) -> dict[str, Any]:
+def field_property(name: str, field: PostingField, code: FieldCode) -> dict[str, Any]:
     """A field's entry in the mapping."""
     if code.storage == "features":
         return {"type": "rank_features"}

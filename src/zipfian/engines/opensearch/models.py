@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from zipfian.collection.fields import Field
-from zipfian.collection.model import FindScalar
 from zipfian.collection.transforms import MOST_BYTES
 from zipfian.engines.opensearch.client import Client
 from zipfian.errors import FingerprintMismatch, IndexCorrupt, IndexExists, IndexNotFound, InvalidInput
+from zipfian.fields.base import Field
+from zipfian.fields.model import FindScalar
 from zipfian.objects import JsonObject
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def body(replicas: int) -> dict[str, Any]:
 def documents(fields: Mapping[str, Field]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Ids and sources of all transforms of a collection."""
     for field in fields.values():
-        if field.kind == "scalar" and field.model is not None:
-            fingerprint = str(field.model.fingerprint)
-            arrays, settings = field.model.load_scalar().to_bytes()
+        fingerprint = field.transform
+        if fingerprint is not None:
+            arrays, settings = field.transform_files()
             parts = [arrays[at : at + PART_BYTES] for at in range(0, len(arrays), PART_BYTES)]
             for i, part in enumerate(parts):
                 yield f"{fingerprint}/{i}", {"data": base64.b64encode(part).decode()}

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from zipfian.collection.fields import Field, make_fields
 from zipfian.collection.opening import cache_of
 from zipfian.collection.settings import Settings
 from zipfian.collection.trust import Trust
@@ -20,6 +19,8 @@ from zipfian.engines.opensearch.collection import OpenSearchCollection, look
 from zipfian.engines.opensearch.mapping import Layout
 from zipfian.engines.opensearch.reader import SCAN_DOCUMENTS, check_scan
 from zipfian.errors import InvalidInput
+from zipfian.fields.base import Field
+from zipfian.fields.named import make_fields
 
 
 def create(

@@ -204,7 +204,7 @@ class Reader:
     @cached_property
     def mean_words(self) -> float | None:
         """Words of a document on average; None where no field counts them."""
-        if not any(field.kind == "words" for field in self.settings.fields.values()):
+        if not any(field.lexical for field in self.settings.fields.values()):
             return None
         body = {"size": 0, "track_total_hits": True, "aggs": {"words": {"sum": {"field": WORDS}}}}
         answer = self._answer(body)

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection import evidence
-from zipfian.collection.query import Query
 from zipfian.collection.retrievers import translated
 from zipfian.engines.opensearch.codes import token
 from zipfian.engines.opensearch.explanation import Matched, parse
@@ -21,6 +19,8 @@ from zipfian.engines.opensearch.vectorquery import VectorRetriever
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe
+from zipfian.fields.places import Places, tokens
+from zipfian.fields.query import Query
 from zipfian.fuse.signals import covered
 from zipfian.index.phi import parse_phi
 from zipfian.limits import MAX_EVIDENCE, MAX_QUERY_TERMS, MAX_QUERY_WEIGHT
@@ -32,8 +32,6 @@ from zipfian.types import Explanation
 F64 = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-LABELLED = ("scalar", "latent", "visual", "splade", "translated")
-"""Kinds of fields whose terms are numbers that have names."""
 RESERVED_CLAUSES = 8
 SURE_CLAUSES = 256
 """No cluster is set up with a lower limit; only larger queries ask for it."""
@@ -54,17 +52,17 @@ class PostingsRetriever:
 
     def __init__(self, reader: Reader, name: str, question: Query) -> None:
         self.name = name
-        self.field = reader.settings.field(name)
+        self.field = reader.settings.postings(name)
         self.cut: Cut | None = None
         self._taken = 0
         """Clauses that a filter took of the cluster's limit."""
         self._reader = reader
         self._question = question
         self._postings = self.field.of or name
-        self._shown = reader.settings.field(self._postings)
+        self._shown = reader.settings.postings(self._postings)
         """The field whose postings are searched: it knows where its terms stand."""
         self._code = reader.codes[self._postings]
-        weights = question.weights(self.field)
+        weights = self.field.terms_of(question)
         if len(weights) > MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(weights)} terms, the limit is {MAX_QUERY_TERMS}")
         self._terms: list[Term] = list(weights)
@@ -93,7 +91,7 @@ class PostingsRetriever:
     def coverage(self, best: float) -> float | None:
         """As `fuse.signals.coverage`: the best score beside that of a document with every word once."""
         scoring = self.field.scoring
-        if self.field.kind != "words" or not isinstance(scoring, BM25) or not self._terms:
+        if not self.field.lexical or not isinstance(scoring, BM25) or not self._terms:
             return None
         df = self._reader.frequencies([self.clause(term, 1.0) for term in self._terms]).astype(np.float64)
         return covered(scoring, self._given, df, self._reader.count(None), best)
@@ -142,8 +140,7 @@ class PostingsRetriever:
 
     def settings(self) -> dict[str, Any]:
         out: dict[str, Any] = {"field": self.name, "scoring": self.field.scoring.to_json(), "engine": "opensearch"}
-        if self.field.kind == "latent" and self._question.text is not None:
-            out["query"] = self._question.mode_of(self.field)
+        out |= self.field.report(self._question)
         if self.cut is not None:
             out["cut"] = {"terms": self.cut.terms, "kept": self.cut.kept, "loss": self.cut.loss}
         return out
@@ -157,9 +154,8 @@ class PostingsRetriever:
         ordered = [by_term[t] for t in self._terms if t in by_term]
         stored = {m.term: self._weight(m.frequency) for m in ordered}
         places, note = self._places(doc, stored)
-        labelled = self.field.kind in LABELLED
-        words = evidence.query_words(self.field, self._question, list(stored)) if labelled else {}
-        nodes = [self._node(m, stored[m.term], places.get(m.term, ()), words.get(m.term), labelled) for m in ordered]
+        words = self.field.words_behind(self._question, list(stored))
+        nodes = [self._node(m, stored[m.term], places.get(m.term, ()), words.get(m.term)) for m in ordered]
         about: dict[str, Any] = {"engine": "opensearch"}
         if ordered and isinstance(self.field.scoring, BM25):
             first = ordered[0]
@@ -174,19 +170,16 @@ class PostingsRetriever:
         return translated(tree, self.name, f"{label} over the postings of {self.field.of}")
 
     def _node(
-        self, m: Matched, weight: float, places: Sequence[Mapping[str, Any]], words: Sequence[str] | None,
-        labelled: bool,
-    ) -> Explanation:  # fmt: skip
+        self, m: Matched, weight: float, places: Sequence[Mapping[str, Any]], words: Sequence[str] | None
+    ) -> Explanation:
         details: dict[str, Any] = {"tf": weight, "query_weight": float(self._given[self._terms.index(m.term)])}
         if isinstance(self.field.scoring, BM25):
             scoring = self.field.scoring
             share = m.length / m.mean_length if m.mean_length else 0.0
             details |= {"df": m.df, "idf": m.idf, "norm": scoring.k1 * (1.0 - scoring.b + scoring.b * share)}
-        label = str(m.term)
-        if labelled:
+        label = self.field.label(m.term)
+        if self.field.labelled:
             details["term"] = m.term
-            model = self.field.align.picture if self.field.align is not None else self.field.model
-            label = label if model is None else model.load_reader().label(int(m.term))
         if words:
             details["from"] = ", ".join(words)
         if len(places) > MAX_EVIDENCE:
@@ -198,10 +191,10 @@ class PostingsRetriever:
         text = self._reader.document(doc).text or ""
         found = self._matched(doc)
         worth = {m.term: m.value for m in found if m.value > 0.0}
-        if self._shown.source != "text" or not worth:
+        if self._shown.reads != "text" or not worth:
             return highlight(text, [], **options)
         places, _ = self._places(doc, {m.term: self._weight(m.frequency) for m in found if m.term in worth})
-        return highlight(text, evidence.tokens(places), weights={str(t): v for t, v in worth.items()}, **options)
+        return highlight(text, tokens(places), weights={str(t): v for t, v in worth.items()}, **options)
 
     def _matched(self, doc: int) -> list[Matched]:
         if not self._terms:
@@ -213,10 +206,10 @@ class PostingsRetriever:
         """The document's weight, as far as the frequency tells."""
         return float((frequency / self._code.steps) ** (1.0 / parse_phi(str(self.field.scoring.phi))))
 
-    def _places(self, doc: int, stored: Mapping[Term, float]) -> tuple[evidence.Places, str]:
+    def _places(self, doc: int, stored: Mapping[Term, float]) -> tuple[Places, str]:
         exact = self.field.scoring.phi == "identity" and self._code.storage == "frequencies"
         known = stored if exact else {}
-        return evidence.places(self._shown, self._reader.document(doc), stored, known, self._reader.settings.trust)
+        return self._shown.places(self._reader.settings.trust.stored(self._reader.document(doc)), stored, known)
 
 
 def field_query(
@@ -226,11 +219,7 @@ def field_query(
     field = reader.settings.field(name)
     no_formula(scoring)
     no_faiss(ann)
-    if not question.answers(field):
-        takes = {"text": "a text", "image": "a picture (image=)", None: "ready-made terms"}[field.asks_for]
-        if field.has_vectors and field.asks_for is None:
-            takes = "a vector"
-        raise InvalidInput(f"field {name!r} takes {takes}, not {question.describe()}")
+    question.check(name, field)
     return VectorRetriever(reader, name, question) if field.has_vectors else PostingsRetriever(reader, name, question)
 
 

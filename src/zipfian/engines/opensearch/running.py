@@ -10,13 +10,13 @@ from zipfian.collection.asking import Asking
 from zipfian.collection.execute import Run
 from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import SearchPlan, make_plan
-from zipfian.collection.query import Query
 from zipfian.collection.results import Results
 from zipfian.collection.search import results
 from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch.reader import PAUSES_S, Reader
 from zipfian.engines.opensearch.retrievers import field_query, no_faiss, no_formula
 from zipfian.errors import EngineUnavailable, InvalidInput
+from zipfian.fields.query import Query
 from zipfian.types import Explanation
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from zipfian.engines.opensearch.documents import Loss
 from zipfian.engines.opensearch.mapping import Layout
 from zipfian.engines.opensearch.reader import Reader
+from zipfian.fields.base import PostingField
 
 
 def collect(reader: Reader, layout: Layout, losses: Mapping[str, Loss]) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def collect(reader: Reader, layout: Layout, losses: Mapping[str, Loss]) -> dict[
         code = layout.codes.get(name)
         fields[name] = {
             "kind": field.kind,
-            "scoring": field.scoring.to_json(),
+            "scoring": field.scoring.to_json() if isinstance(field, PostingField) else {"name": "cosine"},
             "storage": code.storage if code else "vectors",
             "steps": code.steps if code else None,
             "mean_relative_error": losses[name].mean if name in losses else None,

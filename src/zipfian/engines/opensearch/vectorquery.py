@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.query import Query
 from zipfian.collection.retrievers import explain_cosine
 from zipfian.engines.opensearch.filters import Clause
 from zipfian.engines.opensearch.mapping import vector_field
 from zipfian.engines.opensearch.reader import Reader
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.explain.highlight import Snippet, highlight
+from zipfian.fields.query import Query
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.validate import check_k
 from zipfian.types import Explanation
@@ -34,11 +34,11 @@ class VectorRetriever:
 
     def __init__(self, reader: Reader, name: str, question: Query) -> None:
         self.name = name
-        self.field = reader.settings.field(name)
+        self.field = reader.settings.vectors(name)
         self._reader = reader
-        self._stored = self.field.vector or name
+        self._stored = self.field.stored_as(name)
         self._dim = reader.dims.get(self._stored, 0)
-        self.vector = question.pooled(self.field)
+        self.vector = self.field.vector_of(question)
         if self._dim not in (0, len(self.vector)):
             raise InvalidInput(
                 f"the vectors of field {name!r} have {self._dim} numbers, the query's has {len(self.vector)}"

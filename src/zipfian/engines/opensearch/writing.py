@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from zipfian.collection.encoding import Encoding
-from zipfian.collection.items import Item, check_item, given_id
+from zipfian.collection.items import check_item, given_id
 from zipfian.collection.settings import Settings
 from zipfian.collection.store import Existing, Skipped
 from zipfian.encode.cache import EncodingCache
@@ -17,6 +17,7 @@ from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.documents import Action, Loss, Writer
 from zipfian.engines.opensearch.mapping import Layout
 from zipfian.errors import DocumentsRejected, InvalidInput, LimitExceeded
+from zipfian.fields.item import Item
 from zipfian.index.metadata import ColumnType, check_metadata, merge_column_types
 
 LOOKUP = 512

@@ -64,10 +64,6 @@ class Model:
         """The vocabulary; an equal one that this process knows already is shared."""
         if self.vocabulary is None or self.fingerprint is None:
             raise InvalidInput("this field has no vocabulary: it compares pooled vectors")
-        if self.kind == "scalar":
-            raise InvalidInput(
-                "the terms of this field are components of a vector: they have no labels and no examples"
-            )
         with _LOCK:
             known = _VOCABULARIES.get(self.fingerprint)
         if known is not None:
@@ -99,8 +95,8 @@ class Model:
             known = _SCALAR.get(str(self.fingerprint))
         if known is not None:
             return known
-        if self.kind != "scalar" or self.find is None:
-            raise InvalidInput("this field has no scalar vocabulary")
+        if self.find is None:
+            raise InvalidInput("the fitted transform of a scalar field is in the files of its collection: open that")
         made = self.find(str(self.fingerprint))
         if made.fingerprint != self.fingerprint:
             raise FingerprintMismatch(
@@ -110,19 +106,15 @@ class Model:
         with _LOCK:
             return _SCALAR.setdefault(made.fingerprint, made)
 
-    def load_reader(self) -> SaeVocabulary | SpladeVocabulary | ScalarVocabulary:
-        """The vocabulary, of whatever kind: what turns an encoder's results into terms."""
-        if self.kind == "scalar":
-            return self.load_scalar()
-        if self.vocabulary is None or self.kind != "splade":
-            return self.load_vocabulary()
+    def load_splade(self) -> SpladeVocabulary:
+        """The vocabulary of a SPLADE model, with the model's own labels."""
         with _LOCK:
             known = _SPLADE.get(str(self.fingerprint))
         if known is None:
             from zipfian.vocabulary.splade import SpladeVocabulary
 
             labels = getattr(self.load_encoder(), "labels", None)
-            known = SpladeVocabulary.from_json(json.loads(self.vocabulary), labels() if labels else None)
+            known = SpladeVocabulary.from_json(json.loads(str(self.vocabulary)), labels() if labels else None)
             if known.fingerprint != self.fingerprint:
                 raise FingerprintMismatch(
                     f"the collection was built with the vocabulary {self.fingerprint}, its settings make "

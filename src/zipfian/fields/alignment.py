@@ -14,15 +14,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from zipfian import limits
-from zipfian.collection.model import Model, sae_model
 from zipfian.encode.base import Encoder
 from zipfian.encode.registry import EncoderSpec, check_trusted, register
 from zipfian.encode.registry import find as find_encoder
 from zipfian.encode.text import TextEncoder
-from zipfian.errors import FingerprintMismatch, InvalidInput
+from zipfian.errors import FingerprintMismatch, InvalidInput, shown
+from zipfian.fields.model import Model, sae_model
 from zipfian.objects import JsonObject, inner
 from zipfian.types import FloatArray, Terms, Token
-from zipfian.vocabulary import Words, WordSettings
+from zipfian.vocabulary import Words as Analyser
+from zipfian.vocabulary import WordSettings
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable
@@ -124,9 +125,9 @@ class Alignment:
 
 
 @lru_cache(maxsize=1)
-def analyser() -> Words:
+def analyser() -> Analyser:
     """The words that heads and table know are those of the default analyser."""
-    return Words(WordSettings())
+    return Analyser(WordSettings())
 
 
 def make_alignment(name: Any, kind: Literal["aligned", "translated"], encoders: Mapping[str, Any]) -> Alignment:
@@ -173,3 +174,9 @@ def _trained_on(settings: Mapping[str, Any], what: Source) -> Encoder[Any] | Non
     """The encoder that heads were trained on, made again where their folder says how; None: it does not say."""
     spec = inner(settings, "encoders", what).get("spec")
     return None if spec is None else find_encoder(EncoderSpec.from_json(spec))
+
+
+def check_source(source: Any, what: str) -> None:
+    """A field between texts and pictures reads one of them."""
+    if source not in ("text", "image"):
+        raise InvalidInput(f"the source of {what} is 'text' or 'image', not {shown(source)}")

@@ -1,0 +1,111 @@
+"""Pooled vectors, compared by cosine."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from zipfian import limits
+from zipfian.encode.base import Encoder
+from zipfian.encode.registry import EncoderSpec
+from zipfian.errors import InvalidInput
+from zipfian.fields.base import Source, Takes, Vector, VectorField
+from zipfian.fields.item import Item
+from zipfian.fields.model import Model, dense_model
+from zipfian.fields.reader import POOLED, Arrays, Reader, pooled_arrays, unit
+from zipfian.objects import JsonObject
+
+if TYPE_CHECKING:
+    from zipfian.fields.query import Query
+
+
+@dataclass(frozen=True, init=False)
+class Dense(VectorField):
+    """Pooled vectors, compared by cosine.
+
+    Parameters
+    ----------
+    source
+        Chooses the default text or image encoder.
+    encoder
+        Or another one.
+    vector
+        Name of the vectors in the index; without source and encoder, of vectors that come with the documents
+        (`"default"` for `{"vector": [...]}`). Then queries are vectors, too.
+
+    Raises
+    ------
+    InvalidInput
+        None of the three, or an encoder that reads something else than the source.
+
+    Examples
+    --------
+    >>> Dense("text").takes, Dense(vector="default").takes
+    ('text', 'vector')
+    """
+
+    model: Model | None = None
+    """Its encoder; None for vectors that come with the documents."""
+    vector: str | None = None
+    """Name under which its vectors are stored; None: the field's own name."""
+
+    kind: ClassVar[str] = "dense"
+    pooled: ClassVar[bool] = True
+
+    def __init__(
+        self, source: Source | None = None, *, encoder: Encoder[Any] | None = None, vector: str | None = None
+    ) -> None:
+        self.settle(model=dense_model(source, encoder), vector=vector)
+
+    def check(self) -> None:
+        if self.model is None and self.vector is None:
+            raise InvalidInput("a dense field needs source='text' or 'image', an encoder, or the name of given vectors")
+
+    @property
+    def reads(self) -> Source | None:
+        return None if self.model is None else self.model.encoder.kind
+
+    @property
+    def takes(self) -> Takes:
+        return "vector" if self.model is None else self.model.encoder.kind
+
+    @property
+    def encoder(self) -> EncoderSpec | None:
+        return None if self.model is None else self.model.encoder
+
+    @property
+    def tokens(self) -> bool:
+        return self.model is not None
+
+    def stored_as(self, name: str) -> str:
+        return self.vector or name
+
+    def reader(self, name: str) -> Reader | None:
+        if self.model is None:
+            return None
+        stored = self.stored_as(name)
+
+        def keep(item: Item, arrays: Mapping[str, Arrays]) -> None:
+            item.vectors[stored] = unit(arrays[POOLED][POOLED])
+
+        return Reader({POOLED: pooled_arrays}, keep)
+
+    def embed(self, query: Query) -> Vector:
+        if self.model is None:
+            raise InvalidInput("this field has no encoder")
+        return unit(query.encoded(self.model.encoder).pooled)
+
+    def to_json(self) -> dict[str, Any]:
+        model = None if self.model is None else self.model.to_json()
+        return {"kind": self.kind, "model": model, "vector": self.vector}
+
+    @classmethod
+    def from_json(cls, name: str, found: JsonObject, trusted: Container[str] = ()) -> Self:
+        model = Model.from_json(found.value("model"), trusted) if found.has("model") else None
+        vector = found.text("vector", limits.MAX_NAME_CHARS) if found.has("vector") else None
+        if model is not None and model.kind is not None:
+            raise InvalidInput(f"field {name!r} of kind dense cannot have a vocabulary of kind {model.kind}")
+        if model is None and vector is None:
+            raise InvalidInput(f"field {name!r} of kind dense does not say where it comes from")
+        return cls.restored(model=model, vector=vector)

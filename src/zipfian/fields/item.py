@@ -1,0 +1,41 @@
+"""A document as fields see it: on its way into an index, and as it is stored."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zipfian.encode.images import ImageSource
+
+
+@dataclass(slots=True)
+class Item:
+    """A checked document, ready to be written."""
+
+    id: str
+    text: str | None
+    terms: dict[str, tuple[npt.NDArray[np.int32], npt.NDArray[Any]]]
+    """Ids and stored weights (steps, counts or float32) by field, where terms are numbers."""
+    vectors: dict[str, npt.NDArray[np.float32]]
+    metadata: dict[str, Any]
+    nbytes: int
+    clipped: int = 0
+    zeroed: int = 0
+    image: ImageSource | None = None
+    """The picture until it is encoded; it is not stored, only where it was found."""
+    counts: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
+    """Words of a long text by field: counting them was the check, and is not done twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a field may look at again to show where its terms stand."""
+
+    text: str | None
+    picture: Callable[[], ImageSource | None]
+    """Reads the picture now, where whoever opened the collection allows it; None: the document has none."""

@@ -1,0 +1,49 @@
+"""Where terms stand in a document: words around the pieces of a text, or cells of a picture's grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from zipfian.retrieve.statistics import Term
+from zipfian.types import Encoded, Token
+
+Places = dict[Term, list[Mapping[str, Any]]]
+
+CHANGED = "the {what} is no longer what was indexed, so places cannot be shown"
+
+
+def span(text: str, start: int, end: int) -> dict[str, Any]:
+    """A place in a text."""
+    return {"start": start, "end": end, "text": text[start:end]}
+
+
+def tokens(found: Places) -> list[Token]:
+    """The same places as tokens of a text, for highlighting."""
+    return [Token(str(term), place["start"], place["end"]) for term, rows in found.items() for place in rows]
+
+
+def places_of(encoded: Encoded, rows: list[tuple[int, float]], text: str | None) -> list[Mapping[str, Any]]:
+    """Places of some tokens, strongest first: words around the pieces of a text, or cells of a picture's grid."""
+    out: dict[Any, dict[str, Any]] = {}
+    for token, strength in rows:
+        first, second = encoded.places[token].tolist()
+        if encoded.grid is not None:
+            height, width = encoded.grid
+            place: dict[str, Any] = {"row": first, "column": second, "rows": height, "columns": width}
+        elif text is not None and first < second <= len(text):  # an expansion by the model has no place of its own
+            place = span(text, *word_around(text, first, second))
+        else:
+            continue
+        known = out.setdefault((*place.values(),), {**place, "strength": 0.0})
+        known["strength"] += strength  # pieces of one word are one place
+    return sorted(out.values(), key=lambda place: -place["strength"])
+
+
+def word_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The whole word around a piece of it."""
+    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+        end += 1
+    return start, end

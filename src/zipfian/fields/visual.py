@@ -1,0 +1,51 @@
+"""Visual words: what a sparse autoencoder finds in the patches of a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from zipfian.encode.base import Encoder
+from zipfian.fields.base import Source
+from zipfian.fields.sae import SaeField, sae_parts
+from zipfian.retrieve.scoring import Scoring
+from zipfian.vocabulary import Pruning
+
+
+@dataclass(frozen=True, init=False)
+class Visual(SaeField):
+    """Visual words of the picture.
+
+    Parameters
+    ----------
+    vocabulary
+        A shipped name, a folder or a `SaeVocabulary`.
+    encoder
+        The one the vocabulary was trained on; by default the default image encoder.
+    scoring, scale
+        Formula, and steps of a weight of 1; those that the vocabulary recommends unless given.
+    pruning
+        Which of a document's terms are kept; all by default.
+    use
+        Settings of the vocabulary: `k`, `pooling`, `k_post`, `preset`.
+
+    Raises
+    ------
+    InvalidInput
+        An encoder that the vocabulary was not trained on, or a setting that it does not have.
+
+    Examples
+    --------
+    >>> Visual().reads
+    'image'
+    """
+
+    kind: ClassVar[str] = "visual"
+    encoder_kind: ClassVar[Source | None] = "image"
+    weight: ClassVar[float] = 0.5
+
+    def __init__(
+        self, vocabulary: Any = "image-11k", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,
+        pruning: Pruning | None = None, scale: float | None = None, **use: Any,
+    ) -> None:  # fmt: skip
+        self.settle(**sae_parts("image", vocabulary, encoder, scoring, pruning, scale, use)[0])
