@@ -36,6 +36,9 @@ _LEAST_CONFIDENCE = 0.5
 _SURPRISE = 0.1
 """How much of a prior is kept for languages a collection does not hold."""
 
+_NEGLIGIBLE = 1e-6
+"""Probability of a language, relative to all, that no prior makes the likeliest."""
+
 _HAN_WITHOUT_KANA = 5.0
 """Characters over which it becomes e times less likely that Japanese goes without kana."""
 
@@ -110,7 +113,8 @@ def probabilities(text: str) -> Mapping[str, float]:
     Returns
     -------
     Mapping
-        Probability by ISO 639-1 code, over the languages of the script that most of the text is written in.
+        Probability by ISO 639-1 code, over the languages of the script that most of the text is written in, less those
+        that are out of the question.
 
     Raises
     ------
@@ -134,13 +138,15 @@ def probabilities(text: str) -> Mapping[str, float]:
     if script == "HAN":
         japanese = math.exp(-sum(map(str.isalpha, sample)) / _HAN_WITHOUT_KANA)
         return {"ja": japanese / (1 + japanese), "zh": 1 / (1 + japanese)}
-    found = dict.fromkeys(sorted(codes), 0.0)
-    for label, p in _model().rank(only(sample, script)):
+    found: dict[str, float] = {}
+    for label, p in _model().rank(only(sample, script)):  # the likeliest first
         code = _SAME.get(label, label)
-        if code in found:
-            found[code] += p
+        if found and p < _NEGLIGIBLE:
+            break
+        if code in codes:
+            found[code] = found.get(code, 0.0) + p
     total = math.fsum(found.values())
-    return {code: p / total for code, p in found.items()}
+    return {code: p / total for code, p in found.items()} if total else {}  # all of it for one that has no code
 
 
 @functools.cache
