@@ -37,10 +37,13 @@ _spelling = operator.itemgetter(0)
 class Tally:
     """Counts the terms of one text."""
 
-    def __init__(self, terms: Callable[[str], Iterable[str]], term: Callable[[str], str], *, join: bool) -> None:
-        """`terms` analyses a chunk, `term` a piece; `join` as for `pieces`."""
+    def __init__(
+        self, terms: Callable[[str], Iterable[str]], term: Callable[[str], str], *, join: bool, syllables: bool = False
+    ) -> None:
+        """`terms` analyses a chunk, `term` a piece; `join` and `syllables` as for `pieces`."""
         self._terms = terms
         self._join = join
+        self._syllables = syllables
         self._found: Counter[str] = Counter()
         self._chunks = _Waiting(self._analyse)
         self._pieces = _Waiting(lambda piece, n: self._add((term(piece),), n))
@@ -48,7 +51,7 @@ class Tally:
 
     def count(self, text: str) -> dict[str, int]:
         """How often each term occurs; `LimitExceeded` as soon as there are too many."""
-        self._chunks.add(map(_spelling, chunk_pattern(text).finditer(text)))
+        self._chunks.add(map(_spelling, chunk_pattern(text, syllables=self._syllables).finditer(text)))
         for waiting in (self._chunks, self._pieces, self._alone):
             waiting.settle()
         return self._found
@@ -64,7 +67,7 @@ class Tally:
         """A chunk that occurs n times; a long one is taken apart, and its parts wait in turn."""
         if len(chunk) <= LONG_CHUNK:
             self._add(self._terms(chunk), n)
-        elif is_run(chunk):
+        elif is_run(chunk, syllables=self._syllables):
             self._count_run(chunk, n)
         elif (apart := cut(chunk, join=self._join)) is not None:
             self._chunks.add(map(_spelling, apart.parts), n)
@@ -74,11 +77,12 @@ class Tally:
 
     def _count_run(self, run: str, n: int) -> None:
         """As `_windows`, at the speed of a dict."""
-        if len(list(itertools.islice(clusters(run), 2))) == 1:
+        each, first, second = (clusters(run, syllables=self._syllables) for _ in range(3))
+        if len(list(itertools.islice(clusters(run, syllables=self._syllables), 2))) == 1:
             self._pieces.add([run], n)
             return
-        self._alone.add(clusters(run), n)
-        self._pieces.add(map(operator.add, clusters(run), itertools.islice(clusters(run), 1, None)), n)
+        self._alone.add(each, n)
+        self._pieces.add(map(operator.add, first, itertools.islice(second, 1, None)), n)
 
 
 class _Waiting:
@@ -118,14 +122,16 @@ class Finder:
         wanted: Collection[str],
         *,
         join: bool,
+        syllables: bool = False,
     ) -> None:
         self._join = join
+        self._syllables = syllables
         self._chunks = _Memory(lambda chunk: tuple(span for span in spans(chunk) if span[0] in wanted))
         self._pieces = _Memory(lambda piece: ((found, 0, 0),) if (found := term(piece)) in wanted else ())
 
     def find(self, text: str) -> Iterator[Token]:
         """Tokens in the order of their chunks."""
-        return self._within(chunk_pattern(text).finditer(text), 0)
+        return self._within(chunk_pattern(text, syllables=self._syllables).finditer(text), 0)
 
     def _within(self, chunks: Iterable[re.Match[str]], base: int) -> Iterator[Token]:
         for match in chunks:
@@ -133,7 +139,7 @@ class Finder:
             if len(chunk) <= LONG_CHUNK:
                 for term, start, end in self._chunks[chunk]:
                     yield Token(term, offset + start, offset + end)
-            elif is_run(chunk):
+            elif is_run(chunk, syllables=self._syllables):
                 yield from self._in_run(chunk, offset)
             elif (apart := cut(chunk, join=self._join)) is not None:
                 yield from self._within(apart.parts, offset)
@@ -147,7 +153,7 @@ class Finder:
                 yield Token(term, offset + start, offset + end)
 
     def _in_run(self, run: str, offset: int) -> Iterator[Token]:
-        for window in _windows(run):
+        for window in _windows(clusters(run, syllables=self._syllables)):
             for which, width in ((window.alone, 1), (window.pairs, 2)):
                 for n, spelling in enumerate(which):
                     for term, _, _ in self._pieces[spelling]:
@@ -179,9 +185,9 @@ class _Window(NamedTuple):
     """Where each begins in the run, and where the last one ends."""
 
 
-def _windows(run: str) -> Iterator[_Window]:
-    """The pieces of a run, as `pieces` gives them, some thousand at a time."""
-    source, place = clusters(run), 0
+def _windows(source: Iterator[str]) -> Iterator[_Window]:
+    """The pieces of a run of characters, as `pieces` gives them, some thousand at a time."""
+    place = 0
     held = list(itertools.islice(source, 1))
     while held:
         more = list(itertools.islice(source, _WINDOW))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from zipfian import limits
 from zipfian.errors import InvalidInput, shown
 from zipfian.objects import JsonObject
-from zipfian.vocabulary.stemming import language_name
+from zipfian.vocabulary.stemming import AUTO, NONE, language_name
 from zipfian.vocabulary.stopwords import STOP_WORDS
 
 
@@ -20,10 +20,11 @@ class WordSettings:
     Parameters
     ----------
     language
-        A Snowball language (`english`, `german` ...), its ISO 639-1 code, or `none`. It chooses the stemmer, the stop
-        list and what an apostrophe means; words of other languages in the text are still found as they are.
+        A language (`english`, `german` ...), its ISO 639-1 code, `none`, or `auto`: each text's own. It chooses the
+        stemmer, the stop list and what an apostrophe means; words of other languages in the text are still found as
+        they are. A text in no language has neither stems nor stop words.
     stem
-        Reduce words to their stem, so that `cells` finds `cell`.
+        Reduce words to their stem, so that `cells` finds `cell`, in the languages that have a stemmer.
     stop_words
         Function words: the language's own (`True`; none for a language without a list), a tuple of words, or none
         (`False`). They are indexed all the same, but a query ignores them wherever it has other terms: measured
@@ -64,14 +65,14 @@ class WordSettings:
         for name in ("stem", "drop_stop_words", "fold_accents", "keep_numbers", "join_compounds"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} must be True or False, not {shown(getattr(self, name))}")
-        if self.stem and self.language == "none":
+        if self.stem and self.language == NONE:
             raise InvalidInput("language 'none' has no stemmer: set stem=False, or name a language")
         object.__setattr__(self, "stop_words", self._checked_stop_words())
 
     def _checked_stop_words(self) -> bool | tuple[str, ...]:
         given: object = self.stop_words
         if isinstance(given, bool):
-            if given and self.drop_stop_words and self.language not in STOP_WORDS:
+            if given and self.drop_stop_words and self.language not in (AUTO, *STOP_WORDS):
                 raise InvalidInput(
                     f"zipfian has no stop list for {self.language!r} (it has {', '.join(sorted(STOP_WORDS))}): "
                     "pass your own words as a tuple"
