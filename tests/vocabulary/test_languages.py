@@ -116,6 +116,25 @@ def test_function_words_of_a_query_are_left_out(language: str) -> None:
     assert asked.keys() <= AUTO.counts(sentence, language).keys()
 
 
+def test_runs_of_letters_find_the_parts_of_a_compound() -> None:
+    words = Words(WordSettings(language="german", grams=4))
+    assert words.terms("Autos 1949 C++") == ["autos", "~auto", "~utos", "1949", "c++"]
+    asked, there = words.query("das Fahrzeug"), words.counts("alle Kraftfahrzeuge")
+    shared = asked.keys() & there.keys()
+    assert shared == {"~fahr", "~ahrz", "~hrze", "~rzeu", "~zeug"}
+    assert asked == {"fahrzeug": 1.0, **dict.fromkeys(shared, 0.2)}
+    assert words.query("Fahrzeug Fahrzeug")["~zeug"] == 0.4
+    (token,) = words.spans("alle Kraftfahrzeuge", {"~zeug"})
+    assert (token.start, token.end) == (5, 19)
+    assert Words(WordSettings(grams=4)).terms("mississippi").count("~issi") == 2
+
+
+def test_settings_without_grams_are_as_they_were() -> None:
+    assert "grams" not in WordSettings().to_json()
+    assert WordSettings(grams=4).to_json()["grams"] == 4
+    assert Words().fingerprint.endswith(":d9e9996cf76e")
+
+
 # ---------------------------------------------------------------------- auto
 
 

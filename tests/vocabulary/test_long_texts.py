@@ -62,7 +62,7 @@ COMPOUNDS = st.lists(st.tuples(st.sampled_from(LETTERS[:10]), st.sampled_from(JO
     lambda parts: "".join(map("".join, parts))[:-1]
 )
 TEXTS = st.one_of(JOINED, COMPOUNDS, COMPOUNDS.map("{}++".format), COMPOUNDS.map(".net.{}".format))
-SETTINGS = [WordSettings(), WordSettings(join_compounds=False), WordSettings(language="korean")]
+SETTINGS = [WordSettings(), WordSettings(join_compounds=False), WordSettings(language="korean"), WordSettings(grams=3)]
 
 
 @pytest.mark.parametrize("settings", SETTINGS)

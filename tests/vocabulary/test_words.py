@@ -25,6 +25,7 @@ VARIANTS = [
     WordSettings(language="turkish"),
     WordSettings(language="korean"),
     WordSettings(language="hindi"),
+    WordSettings(language="german", grams=4),
     WordSettings(language="none", stem=False, stop_words=False),
 ]
 ANALYSERS = [Words(settings) for settings in VARIANTS]
@@ -295,6 +296,11 @@ def test_languages_by_code_and_name() -> None:
         {"stop_words": tuple(map(str, range(limits.MAX_STOP_WORDS + 1)))},
         {"language": "tamil", "drop_stop_words": True},
         {"keep_numbers": "yes"},
+        {"grams": 2},
+        {"grams": 7},
+        {"grams": True},
+        {"grams": "4"},
+        {"grams": 4.0},
     ],
 )
 def test_bad_settings_are_refused(arguments: dict[str, object]) -> None:

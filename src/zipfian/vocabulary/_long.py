@@ -38,16 +38,21 @@ class Tally:
     """Counts the terms of one text."""
 
     def __init__(
-        self, terms: Callable[[str], Iterable[str]], term: Callable[[str], str], *, join: bool, syllables: bool = False
+        self,
+        terms: Callable[[str], Iterable[str]],
+        of_piece: Callable[[str], Iterable[str]],
+        *,
+        join: bool,
+        syllables: bool = False,
     ) -> None:
-        """`terms` analyses a chunk, `term` a piece; `join` and `syllables` as for `pieces`."""
+        """`terms` analyses a chunk, `of_piece` a piece; `join` and `syllables` as for `pieces`."""
         self._terms = terms
         self._join = join
         self._syllables = syllables
         self._found: Counter[str] = Counter()
         self._chunks = _Waiting(self._analyse)
-        self._pieces = _Waiting(lambda piece, n: self._add((term(piece),), n))
-        self._alone = _Waiting(lambda cluster, n: self._add((term(_alone(cluster)),), n))
+        self._pieces = _Waiting(lambda piece, n: self._add(of_piece(piece), n))
+        self._alone = _Waiting(lambda cluster, n: self._add(of_piece(_alone(cluster)), n))
 
     def count(self, text: str) -> dict[str, int]:
         """How often each term occurs; `LimitExceeded` as soon as there are too many."""
@@ -118,7 +123,7 @@ class Finder:
     def __init__(
         self,
         spans: Callable[[str], Iterable[Span]],
-        term: Callable[[str], str],
+        of_piece: Callable[[str], Iterable[str]],
         wanted: Collection[str],
         *,
         join: bool,
@@ -127,7 +132,7 @@ class Finder:
         self._join = join
         self._syllables = syllables
         self._chunks = _Memory(lambda chunk: tuple(span for span in spans(chunk) if span[0] in wanted))
-        self._pieces = _Memory(lambda piece: ((found, 0, 0),) if (found := term(piece)) in wanted else ())
+        self._pieces = _Memory(lambda piece: tuple((found, 0, 0) for found in of_piece(piece) if found in wanted))
 
     def find(self, text: str) -> Iterator[Token]:
         """Tokens in the order of their chunks."""

@@ -12,6 +12,8 @@ from zipfian.objects import JsonObject
 from zipfian.vocabulary.stemming import AUTO, NONE, language_name
 from zipfian.vocabulary.stopwords import STOP_WORDS
 
+_GRAMS = (0, 3, 4, 5, 6)
+
 
 @dataclass(frozen=True, slots=True)
 class WordSettings:
@@ -37,6 +39,9 @@ class WordSettings:
         Whether terms without a letter are kept.
     join_compounds
         Index `e-mail` as `e`, `mail` and `email`, and `foo_bar` as `foo`, `bar` and `foobar`; otherwise only the parts.
+    grams
+        Also index every run of so many letters (3 to 6) inside the stems, and search for them at a fifth of a word's
+        weight: `Fahrzeug` finds `Kraftfahrzeuge`. About three times as many postings; 0 leaves them out.
 
     Raises
     ------
@@ -56,6 +61,7 @@ class WordSettings:
     fold_accents: bool = True
     keep_numbers: bool = True
     join_compounds: bool = True
+    grams: int = 0
 
     kind: ClassVar[str] = "words"
     version: ClassVar[int] = 1
@@ -65,6 +71,8 @@ class WordSettings:
         for name in ("stem", "drop_stop_words", "fold_accents", "keep_numbers", "join_compounds"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} must be True or False, not {shown(getattr(self, name))}")
+        if type(self.grams) is not int or self.grams not in _GRAMS:
+            raise InvalidInput(f"grams must be 0 or 3 to 6 letters, not {shown(self.grams)}")
         if self.stem and self.language == NONE:
             raise InvalidInput("language 'none' has no stemmer: set stem=False, or name a language")
         object.__setattr__(self, "stop_words", self._checked_stop_words())
@@ -88,8 +96,10 @@ class WordSettings:
         return tuple(sorted(set(given)))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Plain JSON values; without `grams` as settings were before there were any, and so are their fingerprints."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        if not self.grams:
+            del values["grams"]
         return {"kind": self.kind, "version": self.version, **values}
 
     @classmethod

@@ -92,10 +92,10 @@ class Words:
             raise LimitExceeded(f"a query of {len(item):,} characters is over the limit of {limits.MAX_QUERY_CHARS:,}")
         counts: dict[str, float] = {}
         telling: dict[str, float] = {}
-        for term, is_telling in self._analyser(item, language).query_terms(item):
-            counts[term] = counts.get(term, 0.0) + 1.0
+        for term, weight, is_telling in self._analyser(item, language).query_terms(item):
+            counts[term] = counts.get(term, 0.0) + weight
             if is_telling:
-                telling[term] = telling.get(term, 0.0) + 1.0
+                telling[term] = telling.get(term, 0.0) + weight
         chosen = telling or counts
         if len(chosen) > limits.MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(chosen):,} terms is over the limit of {limits.MAX_QUERY_TERMS:,}")
