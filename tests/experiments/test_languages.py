@@ -13,6 +13,7 @@ from zipfian.errors import InvalidInput
 from zipfian.evaluate.datasets.base import half_of
 from zipfian.vocabulary import Words, WordSettings
 
+ROOT = Path(__file__).resolve().parents[2]
 GERMAN = {"a": "Der Zug kam wegen des Regens zu spät an.", "b": "Kraftfahrzeuge dürfen hier nicht parken."}
 ENGLISH = {"a": "The train arrived late because of the heavy rain.", "b": "Cars must not be parked in this street."}
 ASKED = {
@@ -82,3 +83,12 @@ def test_a_half_goes_by_the_querys_own_id() -> None:
 def test_a_collection_without_its_language_is_refused(data: dict[str, Path]) -> None:
     with pytest.raises(InvalidInput, match=r"CODE:NAME=PATH here, such as .* not 'eins'"):
         run_table("languages", {"eins": data["de:eins"]})
+
+
+def test_the_guide_shows_what_was_measured() -> None:
+    rows = json.loads((ROOT / "results" / "languages" / "languages.json").read_text("utf-8"))["rows"]
+    lines = (ROOT / "docs" / "languages.md").read_text("utf-8").splitlines()
+    shown = {line.split("|")[1].strip(): line.split("|")[2:-1] for line in lines if line.startswith("|")}
+    labels = {"plain": "plain", "stems": "stems", "chosen": "chosen: stop words too", "auto": "auto"}
+    for way, label in {**labels, "grams": "chosen, `grams=4`"}.items():
+        assert [cell.strip() for cell in shown[label]] == [f"{row[f'{way} odd']:.3f}"[1:] for row in rows]

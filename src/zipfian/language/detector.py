@@ -13,7 +13,8 @@ import math
 import threading
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, shown
@@ -45,7 +46,8 @@ _HAN_WITHOUT_KANA = 5.0
 _lock = threading.Lock()
 
 
-class Detected(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Detected:
     """The language of a text.
 
     Parameters
