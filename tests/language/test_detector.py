@@ -42,7 +42,7 @@ def test_what_could_be_many_languages_is_none_until_a_collection_tells(query: st
 
 
 def test_a_prior_does_not_hide_another_language() -> None:
-    assert detect("How many points did the team score in the first half?", {"de": 1}).language == "en"
+    assert detect("where is the train station", {"de": 1}).language == "en"
     assert detect("Поезд опоздал", {"de": 1}).language == "ru"
 
 
