@@ -127,11 +127,15 @@ class Analyser:
         return spans if len(chunk) > LONG_CHUNK else tuple(spans)
 
     def _chunk_query_terms(self, chunk: str) -> Iterable[tuple[str, float, bool]]:
-        """Function words are told before stemming, or `doe` would be `does`."""
+        """Function words are told before stemming, or `doe` would be `does`.
+
+        A syllable of a longer Korean word says little: it is there to be found when somebody asks for it alone.
+        """
         found = pieces(chunk, join=self._join, syllables=self._syllables)
         terms = (
             (term, _GRAM_WEIGHT if term.startswith(_GRAM) else 1.0, is_telling)
-            for spelling, _, _ in found
+            for spelling, start, end in found
+            if not (self._syllables and end - start < len(chunk) and _is_syllable(spelling))
             for is_telling in (self._fold(self._plain(spelling[: limits.MAX_TERM_BYTES])) not in self._query_stop,)
             for term in self._pieces[spelling]
         )
@@ -164,6 +168,11 @@ class Analyser:
         if self._stem and len(word) <= limits.MAX_STEMMED_CHARS and not _NOT_STEMMED.search(word):
             folded = self._stem(folded) if self._fold_first else self._fold(self._stem(word))
         return _cut(folded)
+
+
+def _is_syllable(spelling: str) -> bool:
+    word = normalise(spelling)
+    return len(word) == 1 and "가" <= word <= "힣"
 
 
 def _cut(term: str) -> str:

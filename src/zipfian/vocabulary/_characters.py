@@ -52,7 +52,8 @@ class Classes(NamedTuple):
     """Characters of Han, kana, Thai, Lao, Khmer and Burmese that can begin a cluster."""
     marks: str
     """What extends the character before it."""
-    han: str
+    alone: str
+    """Characters of scripts without spaces that are words by themselves as well: Han, and Hangul where it is one."""
 
 
 def _class_body(code_points: Iterable[int]) -> str:
@@ -114,5 +115,5 @@ def unicode_classes(*, astral: bool, syllables: bool = False) -> Classes:
         inside=body("wm", _VARIATION_SELECTORS),
         unspaced=body("u", astral_han),
         marks=body("m", _VARIATION_SELECTORS),
-        han="".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in HAN),
+        alone="".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in (*HAN, *(_HANGUL if syllables else ()))),
     )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from zipfian import limits
 from zipfian.errors import LimitExceeded
 from zipfian.types import Token
-from zipfian.vocabulary.tokenizer import LONG_CHUNK, chunk_pattern, clusters, cut, is_han, is_run, pieces
+from zipfian.vocabulary.tokenizer import LONG_CHUNK, chunk_pattern, clusters, cut, is_alone, is_run, pieces
 
 LONG_TEXT = 1 << 16
 """Characters from which a text is worth the detour."""
@@ -52,7 +52,7 @@ class Tally:
         self._found: Counter[str] = Counter()
         self._chunks = _Waiting(self._analyse)
         self._pieces = _Waiting(lambda piece, n: self._add(of_piece(piece), n))
-        self._alone = _Waiting(lambda cluster, n: self._add(of_piece(_alone(cluster)), n))
+        self._alone = _Waiting(lambda cluster, n: self._add(of_piece(_alone(cluster, syllables)), n))
 
     def count(self, text: str) -> dict[str, int]:
         """How often each term occurs; `LimitExceeded` as soon as there are too many."""
@@ -158,7 +158,7 @@ class Finder:
                 yield Token(term, offset + start, offset + end)
 
     def _in_run(self, run: str, offset: int) -> Iterator[Token]:
-        for window in _windows(clusters(run, syllables=self._syllables)):
+        for window in _windows(run, self._syllables):
             for which, width in ((window.alone, 1), (window.pairs, 2)):
                 for n, spelling in enumerate(which):
                     for term, _, _ in self._pieces[spelling]:
@@ -190,9 +190,9 @@ class _Window(NamedTuple):
     """Where each begins in the run, and where the last one ends."""
 
 
-def _windows(source: Iterator[str]) -> Iterator[_Window]:
-    """The pieces of a run of characters, as `pieces` gives them, some thousand at a time."""
-    place = 0
+def _windows(run: str, syllables: bool) -> Iterator[_Window]:
+    """The pieces of a run, as `pieces` gives them, some thousand at a time."""
+    source, place = clusters(run, syllables=syllables), 0
     held = list(itertools.islice(source, 1))
     while held:
         more = list(itertools.islice(source, _WINDOW))
@@ -202,10 +202,10 @@ def _windows(source: Iterator[str]) -> Iterator[_Window]:
         starts = list(itertools.accumulate(map(len, spellings), initial=place))
         if not place and not more:  # the only one: a piece whatever its script
             pairs, alone, starts = spellings, [], [0, *starts]
-        yield _Window(list(map(_alone, alone)), pairs, starts)
+        yield _Window([_alone(cluster, syllables) for cluster in alone], pairs, starts)
         place, held = starts[-2], more[-1:]
 
 
 @functools.lru_cache(1 << 16)
-def _alone(cluster: str) -> str:
-    return cluster if is_han(cluster) else ""
+def _alone(cluster: str, syllables: bool) -> str:
+    return cluster if is_alone(cluster, syllables=syllables) else ""

@@ -12,7 +12,7 @@ The rules, and why:
 - Han, kana, Thai, Lao, Khmer and Burmese have no spaces: overlapping pairs of characters, and each Han character by
   itself, because many are words.
 - Hangul has spaces, but a word carries its particles (학교 is school, 학교에서 at school). In Korean texts it is cut
-  into pairs of syllables like the scripts above (`syllables`), in others it is treated as words.
+  into pairs of syllables and single ones, like Han (`syllables`); in others it is treated as words.
 - Emoji and other symbols are no terms.
 """
 
@@ -57,10 +57,10 @@ class _Patterns(NamedTuple):
     """A piece with the dot of `.NET` before it or the sign of `C++` after it, at the ends of a chunk."""
     cluster: re.Pattern[str]
     marked: re.Pattern[str]
-    han: re.Pattern[str]
+    alone: re.Pattern[str]
 
 
-def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks: str, han: str) -> _Patterns:
+def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks: str, alone: str) -> _Patterns:
     """All patterns are linear: what joins words is never part of a word.
 
     So what a group matched is never given back, and the repeats are possessive (`*+`): `re` would remember a hundred
@@ -81,7 +81,7 @@ def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks:
         piece_of_chunk=re.compile(rf"(?:\A\.)?{piece}(?:(?:\+\+|\#)\Z)?"),
         cluster=re.compile(cluster),
         marked=re.compile(f"[{marks}]"),
-        han=re.compile(f"[{han}]"),
+        alone=re.compile(f"[{alone}]"),
     )
 
 
@@ -89,13 +89,13 @@ def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks:
 def _ascii_patterns() -> _Patterns:
     word = "0-9A-Za-z" + _UNDERSCORE
     never = r"\U0010ffff"
-    return _compile(word, word, "'", unspaced=never, marks=never, han=never)
+    return _compile(word, word, "'", unspaced=never, marks=never, alone=never)
 
 
 @functools.cache
 def _unicode_patterns(*, astral: bool, syllables: bool = False) -> _Patterns:
     c = unicode_classes(astral=astral, syllables=syllables)
-    return _compile(c.start, c.inside, APOSTROPHES, unspaced=c.unspaced, marks=c.marks, han=c.han)
+    return _compile(c.start, c.inside, APOSTROPHES, unspaced=c.unspaced, marks=c.marks, alone=c.alone)
 
 
 def _patterns(text: str, syllables: bool) -> _Patterns:
@@ -145,7 +145,7 @@ def _pairs(run: str, patterns: _Patterns) -> Iterator[Piece]:
     for cluster in patterns.cluster.finditer(run):
         if before is not None:
             yield run[before.start() : cluster.end()], before.start(), cluster.end()
-        if patterns.han.match(cluster[0]) or cluster.end() - cluster.start() == len(run):
+        if patterns.alone.match(cluster[0]) or cluster.end() - cluster.start() == len(run):
             yield cluster[0], cluster.start(), cluster.end()
         before = cluster
 
@@ -188,9 +188,9 @@ def clusters(run: str, *, syllables: bool = False) -> Iterator[str]:
     return map(operator.itemgetter(0), patterns.cluster.finditer(run))
 
 
-def is_han(cluster: str) -> bool:
+def is_alone(cluster: str, *, syllables: bool = False) -> bool:
     """Whether a character of a run is a term by itself."""
-    return _patterns(cluster, False).han.match(cluster) is not None
+    return _patterns(cluster, syllables).alone.match(cluster) is not None
 
 
 def _count_groups(chunk: str, piece: re.Pattern[str]) -> int:
