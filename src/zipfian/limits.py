@@ -116,6 +116,9 @@ MAX_CACHED_WORD_CHARS = 64
 MAX_STEMMED_CHARS = 128
 """Characters of a word that is stemmed; longer ones are no words."""
 
+MAX_DETECTED_CHARS = 400
+"""Characters of a text that are read to tell its language."""
+
 MAX_STOP_WORDS = 10_000
 """Words of a custom stop list."""
 
