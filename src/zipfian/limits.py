@@ -30,6 +30,7 @@ MAX_TERM_BYTES = 1_024
 """UTF-8 bytes of one word; longer tokens are cut by the tokenizer."""
 
 MAX_DOCUMENTS = 2**30
+MAX_COUNTED = 2**53
 """Documents of one collection, deleted slots included."""
 
 MAX_DOCUMENT_TERMS = 1_000_000

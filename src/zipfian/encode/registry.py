@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from zipfian import limits
-from zipfian.encode.base import Encoder
+from zipfian.encode.base import Encoder, languages_of
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.multilingual import MOST_TOKENS, MultilingualEncoder
 from zipfian.encode.text import TextEncoder
@@ -29,6 +29,7 @@ _LOCK = threading.Lock()
 _TEXT_SETTINGS = ("max_tokens", "long_texts", "overlap", "keep_special")
 _IMAGE_SETTINGS = ("size", "fit")
 _LATER_SETTINGS = ("block", "crops")
+_LANGUAGES = {"text": TextEncoder.languages, "multilingual": MultilingualEncoder.languages}
 
 MANY_LAYERS = 1_000
 """More layers than any network has."""
@@ -142,6 +143,13 @@ def find(spec: EncoderSpec) -> Encoder[Any]:
         )
     with _LOCK:
         return _KNOWN.setdefault(spec.fingerprint, made)
+
+
+def languages_read(spec: EncoderSpec) -> frozenset[str] | None:
+    """Which languages the encoder of a spec reads; None where it does not say. Nothing is loaded to find out."""
+    with _LOCK:
+        known = _KNOWN.get(spec.fingerprint)
+    return _LANGUAGES.get(spec.name) if known is None else languages_of(known)
 
 
 def _make(spec: EncoderSpec) -> Encoder[Any]:

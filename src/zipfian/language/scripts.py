@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 
+from zipfian import limits
 from zipfian.language.names import NAMES
 
 _LANGUAGES = {
@@ -73,3 +74,24 @@ def only(text: str, script: str) -> str:
     if text.isascii():
         return text
     return "".join(char if char.isascii() or _SCRIPTS[char] == script else " " for char in text)
+
+
+def possible(text: str) -> frozenset[str]:
+    """ISO 639-1 codes of the languages written in the script of `text`; none where it has no letters.
+
+    Parameters
+    ----------
+    text
+        Any string; at most MAX_DETECTED_CHARS of it are read.
+
+    Returns
+    -------
+    frozenset of str
+        All languages of the script, however unlikely the words make them.
+
+    Examples
+    --------
+    >>> possible("Привет") & {"ru", "uk", "en"} == {"ru", "uk"}, possible("2024")
+    (True, frozenset())
+    """
+    return LANGUAGES.get(main_script(text[: limits.MAX_DETECTED_CHARS]), frozenset())
