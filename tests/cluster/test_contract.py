@@ -140,9 +140,9 @@ def test_explanations_sum_to_the_score(make: Make) -> None:
         )
 
 
-@pytest.mark.parametrize("kind", [Words, Grams, Lengths])
+@pytest.mark.parametrize("kind", [Grams, Lengths])
 def test_a_kind_of_ones_own_is_as_good(make: Make, kind: Callable[[], Field]) -> None:
-    """The whole life of a field that only a test file knows, beside that of words."""
+    """The whole life of a field that only a test file knows, beside one of words."""
     with make({"own": kind(), "words": Words()}) as c:
         c.add({**d, "metadata": {"n": i}} for i, d in enumerate(texts(40)))
         c.commit()
