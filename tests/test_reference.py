@@ -116,7 +116,15 @@ def _of_class(item: griffe.Class) -> Iterator[str]:
     if any(isinstance(m, griffe.Function) and raises(m) for m in makes) and "raises" not in has:
         yield "no Raises"
     for method in members(item):
+        if method.docstring is None and _described_above(item, method.name):
+            continue  # `help` shows what the class it derives from says
         yield from (f"{method.name}: {problem}" for problem in _of_method(method))
+
+
+def _described_above(item: griffe.Class, name: str) -> bool:
+    """Whether a class that this one derives from describes the method of that name."""
+    inherited = (base.members.get(name) for base in item.mro())
+    return any(isinstance(m, griffe.Function) and m.docstring is not None for m in inherited)
 
 
 def _made_with(item: griffe.Class) -> list[str]:

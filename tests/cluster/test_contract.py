@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from tests.cluster.samples import FILTERS, codes, texts, with_metadata
+from tests.fields.test_own_kind import Grams, Lengths
 from tests.toys import ToyText, toy_vocabulary
 from zipfian import BM25, Collection
 from zipfian.engines import opensearch
 from zipfian.errors import IndexExists, IndexNotFound, InvalidInput, ReadOnly
-from zipfian.fields import Dense, Latent, Sparse, Words
+from zipfian.fields import Dense, Field, Latent, Sparse, Words
 from zipfian.retrieve.scoring import Dot
 
 Make = Callable[..., Any]
@@ -92,7 +93,7 @@ def test_filters(make: Make) -> None:
         c.commit()
         assert sorted(ids(c.search("apple pear", where={"lang": "en"}))) == ["1", "3"]
         assert ids(c.search("apple", where={"year": {">=": 2021, "<": 2022}})) == ["2"]
-        assert c.fields["price"] == "number" and c.fields["sizes"] == "list[number]"
+        assert c.columns["price"] == "number" and c.columns["sizes"] == "list[number]"
         for wrong in ({"nothing": 1}, {"year": "x"}, {"ok": {"<": True}}, {"year": {"~": 1}}):
             with pytest.raises(InvalidInput):
                 c.search("apple", where=wrong)
@@ -107,7 +108,7 @@ def test_filters_agree(tmp_path: Path, address: str) -> None:
             c.add(with_metadata())
             c.commit()
         again = opensearch.open(address)
-        assert dict(again.fields) == dict(a.fields)
+        assert dict(again.fields) == dict(a.fields) and dict(again.columns) == dict(a.columns)
         for where in FILTERS:
             expected = sorted(ids(a.search("apple pear", where=where)))
             assert sorted(ids(again.search("apple pear", where=where))) == expected, where
@@ -137,6 +138,33 @@ def test_explanations_sum_to_the_score(make: Make) -> None:
         assert c.why("w1 w2 w40", first.id, second.id, field="words").value == pytest.approx(
             first.score - second.score, rel=1e-4, abs=1e-5
         )
+
+
+@pytest.mark.parametrize("kind", [Grams, Lengths])
+def test_a_kind_of_ones_own_is_as_good(make: Make, kind: Callable[[], Field]) -> None:
+    """The whole life of a field that only a test file knows, beside one of words."""
+    with make({"own": kind(), "words": Words()}) as c:
+        c.add({**d, "metadata": {"n": i}} for i, d in enumerate(texts(40)))
+        c.commit()
+        query = texts(40)[3]["text"]
+        found = c.search(query, field="own", k=5)
+        assert len(found) == 5 and found[0].score == pytest.approx(c.score("own", query, [found[0].id])[0], rel=1e-5)
+        for hit in found:
+            told = found.explain(hit)
+            assert told.value == pytest.approx(sum(p.value for p in told.parts), rel=1e-12)
+            assert told.value == pytest.approx(hit.score, rel=1e-5) and told.parts
+        both = c.search(query, k=5)
+        assert both[0].id == "d3" and set(both[0].fields) == {"own", "words"}
+        assert both.explain(both[0]).value == pytest.approx(both[0].score, rel=1e-6)
+        assert all(hit.metadata["n"] > 9 for hit in c.search(query, field="own", where={"n": {">": 9}}))
+        c.delete([found[0].id])
+        c.upsert([{"id": "d7", "text": "an unheard word"}])
+        c.commit()
+        assert ids(c.search("unheard", field="own")) == ["d7"]
+        assert found[0].id not in ids(c.search(query, field="own", k=40))
+    with make.open(make.path) as again:  # type: ignore[attr-defined]
+        assert again.fields["own"] == kind()
+        assert ids(again.search("unheard", field="own")) == ["d7"]
 
 
 def test_evidence_and_highlights(make: Make) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from zipfian import limits
 from zipfian.errors import FormatTooNew, InvalidInput, LimitExceeded
-from zipfian.vocabulary import Vocabulary, Words, WordSettings
+from zipfian.vocabulary import Words, WordSettings
 from zipfian.vocabulary.stemming import language_name
 from zipfian.vocabulary.stopwords import STOP_WORDS
 
@@ -317,7 +317,7 @@ def test_foreign_json_is_refused() -> None:
         WordSettings.from_json({**good, "version": 2})
 
 
-def test_words_is_a_vocabulary() -> None:
-    vocabulary: Vocabulary[str] = Words()
+def test_what_words_says_of_itself() -> None:
+    vocabulary = Words()
     assert (vocabulary.kind, vocabulary.term_kind, vocabulary.tf_kind) == ("words", "str", "count")
     assert vocabulary.to_json() == WordSettings().to_json()

@@ -60,7 +60,7 @@ def cost_of(collection: Any, method: Method, kind: Kind, question: Query, hits: 
     if field.has_vectors:
         return [Touched(0.0, 1.0)]
     searcher = collection.searcher().field_searcher(field.of or name)
-    weights = field.terms_of(question.asked_by(method.options.get("query")))
+    weights = field.terms_of(question.asked_by(method.options.get("query_encoder")))
     return [touched(searcher, searcher.prepare(weights, method.options.get("scoring")))]
 
 

@@ -18,14 +18,10 @@ from zipfian.fields.terms import store_terms
 from zipfian.objects import JsonObject
 from zipfian.retrieve.statistics import Term
 from zipfian.types import Encoded, Terms
+from zipfian.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from zipfian.fields.query import Query
-    from zipfian.vocabulary.sae import SaeVocabulary
-    from zipfian.vocabulary.scalar import ScalarVocabulary
-    from zipfian.vocabulary.splade import SpladeVocabulary
-
-    Vocabulary = SaeVocabulary | ScalarVocabulary | SpladeVocabulary
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from zipfian import limits
+from zipfian.errors import LimitExceeded
 from zipfian.fields.base import PostingField, Source, Takes, Weights
 from zipfian.fields.item import Item, Stored
 from zipfian.fields.places import Places, span
 from zipfian.retrieve.statistics import Term
 from zipfian.types import FieldBatch, Terms, Token
 from zipfian.vocabulary import prune_rows, prune_terms
-from zipfian.vocabulary._batch import count_batch
 
 if TYPE_CHECKING:
     from zipfian.fields.query import Query
@@ -28,7 +29,7 @@ class LexicalField(PostingField):
     Examples
     --------
     >>> from zipfian.fields import Words
-    >>> isinstance(Words(), LexicalField), Words().counts("cells and cells")
+    >>> isinstance(Words(), LexicalField), dict(Words().counts("cells and cells"))
     (True, {'cell': 2, 'and': 1})
     """
 
@@ -79,9 +80,9 @@ class LexicalField(PostingField):
 
     def batch(self, name: str, items: Iterable[Item]) -> FieldBatch:
         """Words of texts, or words already counted, after the field's pruning; a word that no document keeps leaves the
-        dictionary. Arguments as for `PostingField`."""
+        dictionary. The arguments are as for `batch` of any field: `name` and `items`."""
         counted = (i.counts[name] if name in i.counts else self.counts_of(i) for i in items)
-        return self.pruned(count_batch(counted, lambda counts: counts, lambda term: (term,)))
+        return self.pruned(_counted_batch(list(counted)))
 
     def pruned(self, batch: FieldBatch) -> FieldBatch:
         """A `batch` after the field's pruning."""
@@ -96,3 +97,16 @@ class LexicalField(PostingField):
         for token in self.spans_of(stored, frozenset(map(str, wanted))):
             found.setdefault(token.term, []).append(span(text, token.start, token.end))
         return found, ""
+
+
+def _counted_batch(rows: Sequence[Mapping[str, int]]) -> FieldBatch:
+    """Counted terms of documents as postings by document."""
+    most = max(map(len, rows), default=0)
+    if most > limits.MAX_DOCUMENT_TERMS:
+        raise LimitExceeded(f"a text has {most:,} distinct terms, more than {limits.MAX_DOCUMENT_TERMS:,}: split it")
+    terms = sorted(set().union(*rows))  # code point order is UTF-8 byte order
+    place = {term: i for i, term in enumerate(terms)}
+    ordered = [sorted((place[term], count) for term, count in row.items()) for row in rows]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in ordered])]).astype(np.int64)
+    flat = np.array([pair for row in ordered for pair in row], np.int64).reshape(-1, 2)
+    return FieldBatch(indptr, terms, flat[:, 0].astype(np.int32), flat[:, 1].astype(np.uint32))

@@ -46,7 +46,7 @@ class Scalar(EncodedField):
     >>> Scalar("missing", source="text")
     Traceback (most recent call last):
     ...
-    zipfian.errors.InvalidInput: there is no scalar vocabulary in missing
+    zipfian.errors.InvalidInput: missing: no scalar vocabulary is saved here (scalar.json is missing)
     """
 
     kind: ClassVar[str] = "scalar"

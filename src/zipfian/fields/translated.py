@@ -98,7 +98,7 @@ class Translated(PostingField):
         return self.align.translate(text)
 
     def project(self, query: Query) -> Terms:
-        """Visual words: of the text through the table, or the picture's own."""
+        """Visual words of a `query`: of its text through the table, or its picture's own."""
         picture = self.align.picture
         if self.takes == "text":
             return self.align.translate(query.text or "")

@@ -37,7 +37,8 @@ class Data:
     """A folder, a file of records, a text file or, with `lines`, a file with a text on each line."""
 
     path: Path
-    kind: Literal["text", "image"]
+    wanted: Literal["text", "image"]
+    """What of each document is trained on."""
     lines: bool = False
     text_column: str | None = None
 
@@ -49,9 +50,9 @@ class Data:
         for found in open_source(self.path, text_column=self.text_column):
             if isinstance(found, BadItem):
                 skipped(found.where, found.problem)
-            elif self.kind == "image" and found.image is not None:
+            elif self.wanted == "image" and found.image is not None:
                 yield found.where or found.id, found.image
-            elif self.kind == "text" and found.text:
+            elif self.wanted == "text" and found.text:
                 yield found.where or found.id, found.text
 
     def survey(self, skipped: Skipped) -> Survey:
@@ -60,7 +61,7 @@ class Data:
         sample: list[Any] = []
         chance = random.Random(0)
         for _, item in self.items(skipped):
-            content = _content(item, self.kind)
+            content = _content(item, self.wanted)
             digest.update(len(content).to_bytes(8, "little"))
             digest.update(content)
             count += 1
@@ -69,7 +70,7 @@ class Data:
             elif (place := chance.randrange(count)) < SAMPLE:
                 sample[place] = item
         if not count:
-            what = "texts" if self.kind == "text" else "pictures"
+            what = "texts" if self.wanted == "text" else "pictures"
             raise InvalidInput(f"{self.path}: no {what} were found there to train on")
         return Survey(count, digest.hexdigest(), sample)
 
@@ -78,7 +79,7 @@ class Data:
             raise InvalidInput(
                 "text_column (--text-column) names a field of records: a file of lines (--lines) has none"
             )
-        if self.kind != "text" or not self.path.is_file():
+        if self.wanted != "text" or not self.path.is_file():
             raise InvalidInput(f"lines (--lines) reads a text on each line of a file; {self.path} is not one")
         for number, raw in numbered_lines(self.path):
             where = f"{self.path}:{number}"

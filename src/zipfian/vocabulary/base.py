@@ -1,40 +1,30 @@
-"""What the rest of zipfian may ask of any vocabulary, whether its terms are words or latent features."""
+"""What a field asks of any vocabulary that reads an encoder: sparse autoencoder, SPLADE model or scalar transform."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Protocol, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol, runtime_checkable
 
-from zipfian.types import FieldBatch, TfKind
+from zipfian.types import Encoded, Terms
 
-Item = TypeVar("Item", contravariant=True)
-"""What a vocabulary reads: a text, or the token vectors of an encoder."""
+Fired = list[tuple[int, float]]
+"""Tokens and how strongly each fired a term."""
 
 
-class Vocabulary(Protocol[Item]):
-    """Turns items into terms. Documents and queries must go through equal vocabularies: compare `fingerprint`.
+@runtime_checkable
+class Vocabulary(Protocol):
+    """Turns what an encoder made of an item into terms. Documents and queries must go through equal ones.
 
     Examples
     --------
-    >>> from zipfian.vocabulary import Words
-    >>> vocabulary: Vocabulary[str] = Words()
-    >>> vocabulary.query("the cells")
-    {'cell': 1.0}
+    >>> from zipfian.vocabulary.sae import SaeVocabulary
+    >>> isinstance(SaeVocabulary.load("text-16k"), Vocabulary)
+    True
     """
 
     @property
-    def kind(self) -> str:
-        """The vocabulary's name in a manifest, such as `words`."""
-        ...
-
-    @property
-    def term_kind(self) -> Literal["str", "int"]:
-        """Whether terms are words or numbers."""
-        ...
-
-    @property
-    def tf_kind(self) -> TfKind:
-        """How its weights are stored unless the user says otherwise."""
+    def n_terms(self) -> int:
+        """Size of the term space: ids lie below it."""
         ...
 
     @property
@@ -42,14 +32,33 @@ class Vocabulary(Protocol[Item]):
         """Equal for two vocabularies only if they give equal terms for every item."""
         ...
 
+    @property
+    def compact_form(self) -> str:
+        """Names what `compact` makes, for a cache: equal where the same arrays would come out."""
+        ...
+
+    def terms(self, encoded: Encoded) -> Terms:
+        """The terms of a document, from the encoder's pass over it (`encoded`)."""
+        ...
+
+    def compact(self, encoded: Encoded) -> Mapping[str, Any]:
+        """What of a pass (`encoded`) is worth keeping: small arrays that the terms can be made of again."""
+        ...
+
+    def from_compact(self, arrays: Mapping[str, Any]) -> Terms:
+        """The terms of a document from the `arrays` that `compact` kept: the very ones that `terms` gives."""
+        ...
+
+    def evidence(
+        self, encoded: Encoded, wanted: Collection[int] | None = None
+    ) -> Mapping[int, list[tuple[int, float]]]:
+        """For each `wanted` term of an item (`encoded`) the tokens that fired it and how strongly, strongest first."""
+        ...
+
+    def label(self, term: int) -> str:
+        """What to call a `term`."""
+        ...
+
     def to_json(self) -> dict[str, Any]:
-        """The settings, enough to make an equal vocabulary again."""
-        ...
-
-    def query(self, item: Item) -> Mapping[str, float] | Mapping[int, float]:
-        """The terms of a query, `item`, and their weights."""
-        ...
-
-    def batch(self, items: Iterable[Item]) -> FieldBatch:
-        """The terms of many documents, `items`, ready to be written."""
+        """The settings as plain JSON values."""
         ...
