@@ -16,8 +16,8 @@ encoder's) is judged by the fields that can read it: their weights are raised un
 
 Where the constants come from: sentences hidden in documents of 100 to 5,000 words and asked for in three ways, SciFact,
 CISI, CACM, XQuAD in six languages and DRCD; queries with an even sha1, the worst first. The grid was flat around its
-best (COVERED 4 to 8, FROM 1.5 to 2.5, WHOLE 3 to 6): needles were found as by words alone to within two of fifty, and no
-collection moved by more than .01. SHORT and MOST are older and were settled looking at all queries of CISI, CACM,
+best (COVERED 4 to 8, FROM 1.5 to 2.5, WHOLE 3 to 6): needles were found as by words alone to within two of fifty, and
+no collection moved by more than .01. SHORT and MOST are older and were settled looking at all queries of CISI, CACM,
 LIMIT-small and captions of Flickr8k.
 """
 
