@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import adaptive_k, fusion
+from experiments import adaptive_k, fusion, languages, multilingual
 from experiments.base import Context, Made, Table
 from experiments.bm25v import cost as bm25v_cost
 from experiments.bm25v import tables as bm25v
@@ -19,7 +19,19 @@ from zipfian.errors import InvalidInput
 
 TABLES: dict[str, Table] = {
     table.name: table
-    for part in (bm25v, bm25v_cost, latentterms, hybridvl, hybridvl_sweeps, hybridvl_index, adaptive_k, figure1, fusion)
+    for part in (
+        bm25v,
+        bm25v_cost,
+        latentterms,
+        hybridvl,
+        hybridvl_sweeps,
+        hybridvl_index,
+        adaptive_k,
+        figure1,
+        fusion,
+        languages,
+        multilingual,
+    )
     for table in part.TABLES
 }
 

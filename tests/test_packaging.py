@@ -84,7 +84,7 @@ def test_metadata(metadata: Message) -> None:
 def test_extras_and_base_dependencies(metadata: Message) -> None:
     assert set(metadata.get_all("Provides-Extra") or []) == EXTRAS
     base = [r for r in metadata.get_all("Requires-Dist") or [] if "extra ==" not in r]
-    assert {re.split(r"[<>=~ ]", r)[0].lower() for r in base} == {"numpy", "numba", "pystemmer"}
+    assert {re.split(r"[<>=~ ]", r)[0].lower() for r in base} == {"numpy", "numba", "pystemmer", "py3langid"}
 
 
 def test_every_dependency_has_a_lower_bound() -> None:

@@ -221,3 +221,7 @@ class DocumentsRejected(ZipfianError, ValueError):
             f"{len(self.rejected)} documents were rejected, {taken} taken: {reasons}{more}. "
             "The full list is in .rejected"
         )
+
+
+class UnreadTexts(UserWarning):
+    """Texts in a language that the encoder of some fields does not read: other fields find them."""

@@ -30,6 +30,7 @@ MAX_TERM_BYTES = 1_024
 """UTF-8 bytes of one word; longer tokens are cut by the tokenizer."""
 
 MAX_DOCUMENTS = 2**30
+MAX_COUNTED = 2**53
 """Documents of one collection, deleted slots included."""
 
 MAX_DOCUMENT_TERMS = 1_000_000
@@ -115,6 +116,9 @@ MAX_CACHED_WORD_CHARS = 64
 
 MAX_STEMMED_CHARS = 128
 """Characters of a word that is stemmed; longer ones are no words."""
+
+MAX_DETECTED_CHARS = 400
+"""Characters of a text that are read to tell its language."""
 
 MAX_STOP_WORDS = 10_000
 """Words of a custom stop list."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zipfian.encode import ImageEncoder, TextEncoder, models, weights
+from zipfian.encode import ImageEncoder, MultilingualEncoder, TextEncoder, models, weights
 from zipfian.errors import WeightsNotFound
 
 DATA = Path(__file__).parent / "data"
@@ -51,6 +51,18 @@ def lite2() -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def text_encoder(minilm: dict[str, Path]) -> TextEncoder:
     encoder = TextEncoder(threads=2)
+    encoder.load()
+    return encoder
+
+
+@pytest.fixture(scope="session")
+def use() -> dict[str, Path]:
+    return needed("use-multilingual-v3", "onnxruntime", "tokenizers")
+
+
+@pytest.fixture(scope="session")
+def multilingual_encoder(use: dict[str, Path]) -> MultilingualEncoder:
+    encoder = MultilingualEncoder(threads=2)
     encoder.load()
     return encoder
 

@@ -22,6 +22,8 @@ def test_every_published_table_has_a_command() -> None:
         " latentterms-table1 latentterms-table2 latentterms-table5 latentterms-table6 latentterms-table7"
         " hybridvl-figure2 hybridvl-figure3 hybridvl-figure4 hybridvl-figure5 hybridvl-figure6 hybridvl-table2"
         " hybridvl-table3 hybridvl-sweeps hybridvl-figure8 adaptive-k surrogate-figure1 fusion seeds"
+        " multilingual cross-language"
+        " languages languages-mixed languages-detector"
     )
     assert set(wanted.split()) == set(TABLES)
     assert all(name == table.name and table.summary and table.data for name, table in TABLES.items())

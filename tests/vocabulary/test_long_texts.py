@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from zipfian import limits
 from zipfian.errors import LimitExceeded
 from zipfian.types import Token
-from zipfian.vocabulary import Words, WordSettings, _long, tokenizer, words
+from zipfian.vocabulary import Words, WordSettings, _analyser, _long, tokenizer
 
 LONG = 1 << 17
 
@@ -24,9 +24,9 @@ LONG = 1 << 17
 def everything_is_long() -> Iterator[None]:
     """The detours of long texts and long chunks, taken by every one."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (tokenizer, _long, words):
+        for module in (tokenizer, _long, _analyser):
             patch.setattr(module, "LONG_CHUNK", 0)
-        for module in (_long, words):
+        for module in (_long, _analyser):
             patch.setattr(module, "LONG_TEXT", 0)
         patch.setattr(limits, "MAX_CACHED_WORD_CHARS", 0)
         patch.setattr(_long, "_WINDOW", 2)
@@ -49,6 +49,9 @@ LETTERS = [
     "漢",
     "か",
     "กา",
+    "한",
+    "국어",
+    "\u1112\u1161\u11ab",
     "\u0301",
     "\u200d",
     "#",
@@ -59,7 +62,7 @@ COMPOUNDS = st.lists(st.tuples(st.sampled_from(LETTERS[:10]), st.sampled_from(JO
     lambda parts: "".join(map("".join, parts))[:-1]
 )
 TEXTS = st.one_of(JOINED, COMPOUNDS, COMPOUNDS.map("{}++".format), COMPOUNDS.map(".net.{}".format))
-SETTINGS = [WordSettings(), WordSettings(join_compounds=False)]
+SETTINGS = [WordSettings(), WordSettings(join_compounds=False), WordSettings(language="korean"), WordSettings(grams=3)]
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -121,13 +124,13 @@ def test_too_many_terms_are_noticed_on_the_way(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(limits, "MAX_DOCUMENT_TERMS", 100)
     monkeypatch.setattr(_long, "_WAITING", 10)
     monkeypatch.setattr(_long, "_AT_ONCE", 8)
-    plain, read = Words._chunk_terms, Counter[str]()
+    plain, read = _analyser.Analyser._chunk_terms, Counter[str]()
 
-    def counted(self: Words, chunk: str) -> Iterable[str]:
+    def counted(self: _analyser.Analyser, chunk: str) -> Iterable[str]:
         read[chunk] += 1
         return plain(self, chunk)
 
-    monkeypatch.setattr(Words, "_chunk_terms", counted)
+    monkeypatch.setattr(_analyser.Analyser, "_chunk_terms", counted)
     with pytest.raises(LimitExceeded, match="more than 100 distinct terms"):
         Words().counts(" ".join(map(str, range(50_000))))
     assert len(read) < 200

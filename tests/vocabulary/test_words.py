@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from zipfian import limits
 from zipfian.errors import FormatTooNew, InvalidInput, LimitExceeded
 from zipfian.vocabulary import Words, WordSettings
-from zipfian.vocabulary.stemming import LANGUAGES, language_name
+from zipfian.vocabulary.stemming import language_name
 from zipfian.vocabulary.stopwords import STOP_WORDS
 
 VARIANTS = [
@@ -23,6 +23,9 @@ VARIANTS = [
     WordSettings(join_compounds=False),
     WordSettings(language="french"),
     WordSettings(language="turkish"),
+    WordSettings(language="korean"),
+    WordSettings(language="hindi"),
+    WordSettings(language="german", grams=4),
     WordSettings(language="none", stem=False, stop_words=False),
 ]
 ANALYSERS = [Words(settings) for settings in VARIANTS]
@@ -30,7 +33,7 @@ FRAGMENTS = st.sampled_from(
     ["foo_bar", "U.S.A.", ".NET", "C++", "10,000", "3.14", "don't", "l'avion", "e-mail", "a@b.org", "東京都", "ภาษาไทย",
      "cafe\u0301", "İstanbul", "ISPARTA", "ﬁne", "½", "ß", "\u00ad", "\u200d", "हिन्दी", "\ufdfa", "Ⅷ", "ｶﾞ", "'",
      "\u2019", "-", ".", ",", "_", "#", "++", " ", "\n", "A.A++", "🇩🇪", "👩\u200d👩", "\U00020000", "\u0345", "ͺ",
-     "⑴", "ǅ", "\u0e33", "٣"]
+     "⑴", "ǅ", "\u0e33", "٣", "학교에서", "\u1112\u1161\u11ab", "\u1161", "हिन्दी", "सड़क"]
 )  # fmt: skip
 TEXTS = st.one_of(st.text(), st.lists(st.one_of(FRAGMENTS, st.text(max_size=3))).map("".join))
 
@@ -164,8 +167,9 @@ def test_stop_words_can_be_dropped_or_chosen() -> None:
 @pytest.mark.parametrize("language", sorted(STOP_WORDS))
 def test_stop_lists_are_words_of_the_language(language: str) -> None:
     listed = STOP_WORDS[language].split()
-    assert language in LANGUAGES
+    assert language_name(language) == language
     assert len(listed) > 80
+    assert len(listed) == len(set(listed))
     assert Words(WordSettings(language=language, drop_stop_words=True)).terms(" ".join(listed)) == []
 
 
@@ -292,6 +296,11 @@ def test_languages_by_code_and_name() -> None:
         {"stop_words": tuple(map(str, range(limits.MAX_STOP_WORDS + 1)))},
         {"language": "tamil", "drop_stop_words": True},
         {"keep_numbers": "yes"},
+        {"grams": 2},
+        {"grams": 7},
+        {"grams": True},
+        {"grams": "4"},
+        {"grams": 4.0},
     ],
 )
 def test_bad_settings_are_refused(arguments: dict[str, object]) -> None:

@@ -78,7 +78,11 @@ def fetch_weights(fields: Iterable[Field], advice: str = ADVICE, *, asked: bool 
 def _models(fields: Iterable[Field], asked: bool) -> list[Model]:
     from zipfian.encode import models
 
-    known = {"text": models.MINILM, "image": models.EFFICIENTNET_LITE2}
+    known = {
+        "text": models.MINILM,
+        "multilingual": models.USE_MULTILINGUAL,
+        "image": models.EFFICIENTNET_LITE2,
+    }
     names: dict[str, None] = {}
     for field in fields:
         spec = field.asked_through if asked else field.encoder

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.ingest.source import Survey
 
-NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image", "aligned", "translated")
+NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image", "multilingual", "aligned", "translated")
 """Fields that a name alone means; also written in `collection.fields`, which must not be loaded for `--help`."""
 
 ACROSS = ("aligned", "translated")

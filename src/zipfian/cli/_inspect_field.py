@@ -109,7 +109,7 @@ def _examples(
     out = []
     for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
         document = searcher.document(number)
-        found, problem = field.places(searcher.settings.trust.stored(document), [term], {term: weight})
+        found, problem = field.places(searcher.settings.stored(document), [term], {term: weight})
         where = found.get(term, [])
         patches, files = _patches(args, collection, where, term, document.id)
         shown = document.text if field.reads == "text" else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zipfian.cli import _encoding, _fields
 from zipfian.cli._arguments import json_object, positive
 from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened, place, trusted
-from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json
+from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json, printable
 from zipfian.cli._shapes import search_settings
 from zipfian.cli._show import picture_of, print_hit, visual_tree
 from zipfian.encode.regular import look
@@ -75,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
         found = f"{count} hit{'s' * (count != 1)}" if count else "no document shares a term with the query"
         encoding = results.timings.get("encode", 0.0)
         encoder = f", the encoder {human_seconds(encoding)} of it" if encoding > seconds / 10 else ""
+        for said in results.notes:
+            note(printable(said))
         note(paint(f"{found} ({human_seconds(seconds)}{encoder}; {len(collection):,} documents)", DIM))
     return 0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zipfian.cli._output import Progress, human_bytes, human_seconds, print_json, printable, table
 
-MODELS = ("all-minilm-l6-v2", "efficientnet-lite2")
+MODELS = ("all-minilm-l6-v2", "efficientnet-lite2", "use-multilingual-v3")
 """Written here too so that `--help` need not load the encoders; a test compares."""
 
 

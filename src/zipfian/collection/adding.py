@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zipfian.collection.encoding import Encoding
+from zipfian.collection.languages import Languages
 from zipfian.errors import InvalidInput
 from zipfian.fields.base import Field, PostingField, VectorField
 from zipfian.fields.item import Item
@@ -30,6 +31,8 @@ class Adding:
     encoding: Encoding
     given: Mapping[str, Item]
     """Ready-made terms by document."""
+    languages: Languages
+    """Of the collection, for fields that ask."""
     progress: Callable[[int], None] | None = None
     items: list[Item] = dataclasses.field(default_factory=list)
     """What was written, for counts of what quantising lost."""
@@ -58,7 +61,13 @@ class Adding:
 
     def _texts(self, reader: SegmentReader) -> Iterator[Item]:
         """Every stored text, read one by one."""
-        return (Item("", reader.docs.text(doc), {}, {}, {}, 0) for doc in range(reader.n_docs))
+        items = (Item("", reader.docs.text(doc), {}, {}, {}, 0) for doc in range(reader.n_docs))
+        return (self._told(item) for item in items)
+
+    def _told(self, item: Item) -> Item:
+        if item.text and self.field.asks_language:
+            item.language = self.languages.of_text(item.text)
+        return item
 
     def _items(self, reader: SegmentReader) -> list[Item]:
         """Every document with its terms or vector."""
@@ -75,7 +84,7 @@ class Adding:
         """Every document from its stored text or the picture it names; one that cannot be encoded is an error."""
         for start in range(0, reader.n_docs, _AT_ONCE):
             docs = range(start, min(reader.n_docs, start + _AT_ONCE))
-            items = [self._stored(reader, doc) for doc in docs]
+            items = [self._told(self._stored(reader, doc)) for doc in docs]
             problems = self.encoding.fill(items)
             for i, problem in sorted(problems.items()):
                 raise InvalidInput(

@@ -6,18 +6,20 @@ moved, or a field that is added later costs no second pass.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from zipfian.collection.items import arrays_nbytes
+from zipfian.collection.languages import listed, named, readable
 from zipfian.collection.trust import IMAGE_COLUMN, Trust
-from zipfian.encode.base import Encoder, groups
+from zipfian.encode.base import Encoder, groups, languages_of
 from zipfian.encode.cache import EncodingCache, content_hash
 from zipfian.encode.registry import find
 from zipfian.encode.session import side_by_side
 from zipfian.encode.shards import Form
-from zipfian.errors import ZipfianError
+from zipfian.errors import UnreadTexts, ZipfianError
 from zipfian.fields.base import Field, PostingField
 from zipfian.fields.item import Item
 from zipfian.fields.reader import Arrays, Maker, Reader
@@ -37,6 +39,9 @@ class Encoding:
         self._plain: dict[str, PostingField] = {}
         """Fields that need no encoder to make terms of a text."""
         self._passes: dict[str, tuple[Encoder[Any], list[Reader]]] = {}
+        self._names: dict[str, list[str]] = {}
+        self._told: set[tuple[str, str]] = set()
+        """Encoders and languages of which it was said that they do not go together."""
         for name, field in fields.items():
             if isinstance(field, PostingField) and field.reads_plain_text:
                 self._plain[name] = field
@@ -44,6 +49,7 @@ class Encoding:
                 encoder = find(field.encoder)
                 _, readers = self._passes.setdefault(encoder.fingerprint, (encoder, []))
                 readers.append(reader)
+                self._names.setdefault(encoder.fingerprint, []).append(name)
 
     def __bool__(self) -> bool:
         return bool(self._passes or self._plain)
@@ -78,9 +84,16 @@ class Encoding:
     def _contents(
         self, items: Sequence[Item], encoder: Encoder[Any], places: list[int], problems: dict[int, Problem]
     ) -> Iterator[Any]:
-        """What of each item an encoder reads, and in `places` which items those are."""
+        """What of each item an encoder reads, and in `places` which items those are.
+
+        A text in a language that it does not read is left to the fields that do, as a picture without a caption is.
+        """
+        languages = languages_of(encoder) if encoder.kind == "text" else None
         for i, item in enumerate(items):
             if i in problems:
+                continue
+            if not readable(languages, item.language):
+                self._unread(encoder, item.language or "")
                 continue
             try:
                 content = _content(item, encoder, self._stored)
@@ -90,6 +103,17 @@ class Encoding:
             if content is not None:
                 places.append(i)
                 yield content
+
+    def _unread(self, encoder: Encoder[Any], language: str) -> None:
+        if (encoder.fingerprint, language) not in self._told:
+            self._told.add((encoder.fingerprint, language))
+            names = self._names[encoder.fingerprint]
+            warnings.warn(
+                f"texts in {named(language)} are left out of the field{'s' * (len(names) > 1)} {' and '.join(names)}, "
+                f"whose encoder reads {listed(languages_of(encoder) or ())} only; the words find them, and so does a "
+                "field 'multilingual' if it reads the language",
+                UnreadTexts, stacklevel=8,
+            )  # fmt: skip
 
     def _group(
         self, encoder: Encoder[Any], readers: list[Reader], contents: Sequence[Any]

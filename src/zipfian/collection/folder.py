@@ -165,6 +165,7 @@ class FolderCollection(Collection):
         scoring: Scoring | None,
     ) -> npt.NDArray[np.float64]:
         searcher = self.searcher()
+        searcher.settings.read(question)
         prepared = field_query(searcher, field, question, scoring)
         docs = searcher.numbers(ids)
         scores = prepared.score(docs)

@@ -75,7 +75,6 @@ def check_item(
                 f"unknown key {shown(unknown[0])}; a document has {', '.join(KEYS)}; other values go into 'metadata'"
             )
         text = _check_text(raw.get("text"))
-        counts = _count_long(text, settings)
         image = _check_image(raw.get("image"), settings)
         given = _with_image(_mapping(raw.get("metadata"), "metadata"), image, settings)
         metadata, columns = check_metadata(given, columns)
@@ -84,7 +83,8 @@ def check_item(
         for name, made in settings.fields.items():
             if isinstance(made, VectorField) and made.encoder is not None and made.stored_as(name) in vectors:
                 raise InvalidInput(f"vector {made.stored_as(name)!r} is made by the field {name!r}; do not give one")
-        item = Item(doc_id, text, {}, vectors, metadata, 0, image=image, counts=counts)
+        item = Item(doc_id, text, {}, vectors, metadata, 0, image=image)
+        _count_long(item, settings)
         for field, terms in _mapping(raw.get("terms"), "terms").items():
             add_terms(item, field, terms, settings)
     except (InvalidInput, LimitExceeded) as e:
@@ -148,17 +148,19 @@ def _check_text(text: Any) -> str | None:
     return text
 
 
-def _count_long(text: str | None, settings: Settings) -> dict[str, Mapping[str, int]]:
-    """The words of a text that may have too many terms, or one too often; shorter ones cannot."""
-    if text is None or len(text) <= limits.MAX_DOCUMENT_TERMS // 2:
-        return {}
+def _count_long(item: Item, settings: Settings) -> None:
+    """Count the words of a text that may have too many terms, or one too often; shorter ones cannot."""
+    if item.text is None or len(item.text) <= limits.MAX_DOCUMENT_TERMS // 2:
+        return
+    if settings.ask_languages:
+        item.language = settings.languages.of_text(item.text)
     counts: dict[str, Mapping[str, int]] = {}
     for name, field in settings.fields.items():
         if isinstance(field, LexicalField):
-            counts[name] = field.counts(text)
+            counts[name] = field.counts_of(item)
             most = max(counts[name].values(), default=1)
             posting_lengths(np.array([most], np.uint32), field.tf, field.scale, str(field.scoring.phi))
-    return counts
+    item.counts = counts
 
 
 def _check_image(image: Any, settings: Settings) -> ImageSource | None:

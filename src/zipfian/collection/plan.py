@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from zipfian.collection.languages import readable
 from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput, shown
 from zipfian.fields.base import Field, VectorField
@@ -71,6 +72,10 @@ class SearchPlan:
     """The field whose encoder makes the tokens of a second stage (MaxSim); None: there is no such stage."""
     left_out: tuple[str, ...] = ()
     """Fields that would have answered, had the caller not kept networks out (`query_encoder="table"`)."""
+    unread: tuple[str, ...] = ()
+    """Fields that take no part because their encoder does not read the language of the query."""
+    language: str | None = None
+    """Of the query, where some field asks for it."""
 
     @property
     def reranks(self) -> bool:
@@ -82,6 +87,10 @@ class SearchPlan:
         out: dict[str, Any] = {"method": self.name, "fields": list(self.fields)}
         if self.left_out:
             out["left_out"] = list(self.left_out)
+        if self.language is not None:
+            out["language"] = self.language
+        if self.unread:
+            out["unread"] = list(self.unread)
         if self.ann is not None:
             out["ann"] = self.ann
         if self.fusion is not None:
@@ -99,7 +108,8 @@ class SearchPlan:
 
 def make_plan(settings: Settings, question: Query, *, ann: str | None = None, **how: Any) -> SearchPlan:
     """The plan for a question; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
-    plan = _exact_plan(settings, question, **how)
+    settings.read(question)
+    plan = replace(_exact_plan(settings, question, **how), language=question.language)
     if question.mode == "table" and question.text is not None:
         plan = _without_networks(plan, settings, question)
     if ann is None:
@@ -157,7 +167,24 @@ def _exact_plan(
         )
     if question.terms is not None and len(fitting) > 1:
         raise InvalidInput(f"several fields take terms ({', '.join(fitting)}): name one with fields=")
-    fitting = named or _first_of_each(fitting)
+    fitting, unread = _read(named or _first_of_each(fitting), question)
+    how = (k, method, preset_name, scoring, depth)
+    made = _chosen(fitting, question, *how, all_of_them=named is not None)
+    return replace(made, unread=unread) if unread else made
+
+
+def _read(fitting: dict[str, Field], question: Query) -> tuple[dict[str, Field], tuple[str, ...]]:
+    """The fields that read the language of a query, and those that do not; all of them where none does."""
+    spoken = question.language
+    out = {n: field for n, field in fitting.items() if field.takes != "text" or readable(field.languages, spoken)}
+    return (out, tuple(n for n in fitting if n not in out)) if out else (fitting, ())
+
+
+def _chosen(
+    fitting: dict[str, Field], question: Query, k: int, method: str | Method | None, preset_name: str | None,
+    scoring: Scoring | None, depth: int | AdaptiveK | None, *, all_of_them: bool,
+) -> SearchPlan:  # fmt: skip
+    """How these fields are searched together; `all_of_them`, where a caller has named them."""
     if scoring is not None:
         if len(fitting) > 1:
             raise InvalidInput(f"scoring= is for one field: name it with fields= ({', '.join(fitting)})")
@@ -165,7 +192,7 @@ def _exact_plan(
     if method is None and len(fitting) == 1 and preset_name is None:
         return SearchPlan(*_single(fitting))
     if method is None or method == "hybrid":
-        made = _preset(fitting, question, preset_name, all_of_them=named is not None)
+        made = _preset(fitting, question, preset_name, all_of_them=all_of_them)
     else:
         made = _method(fitting, question, method)
     if depth is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from zipfian.collection import tables
+from zipfian.collection.languages import named
 from zipfian.collection.notebook import to_html
 from zipfian.errors import InvalidInput, shown
 from zipfian.explain.highlight import Snippet
@@ -142,6 +143,15 @@ class Results(Sequence[Hit]):
     def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
     def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
         return self.hits[index]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the reader of these hits should know: fields that could not read the query."""
+        unread, language = self.settings.get("unread"), self.settings.get("language")
+        if not unread:
+            return []
+        said = f"{' and '.join(unread)} took no part: {'its encoder does' if len(unread) == 1 else 'their encoders do'}"
+        return [f"{said} not read {named(str(language))}"]
 
     def explain(self, hit: Hit) -> Explanation:
         """The score of `hit` as a tree whose parts sum to it, from the same snapshot and settings."""

@@ -140,7 +140,7 @@ class PostingsRetriever:
         return {"field": self.name, "scoring": self.prepared.scoring.to_json(), **asked}
 
     def _places(self, doc: int, terms: Mapping[Term, float]) -> tuple[Places, str]:
-        return self._shown.places(self._open.settings.trust.stored(self._open.document(doc)), terms, terms)
+        return self._shown.places(self._open.settings.stored(self._open.document(doc)), terms, terms)
 
 
 class DenseRetriever:

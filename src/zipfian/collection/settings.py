@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from zipfian import limits
+from zipfian.collection.languages import Languages
+from zipfian.collection.results import Document
 from zipfian.collection.trust import NOTHING, Trust
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded, shown
 from zipfian.fields.base import Field, PostingField, VectorField
+from zipfian.fields.item import Item, Stored
 from zipfian.fields.model import FindScalar
 from zipfian.fields.named import check_field, check_field_name, check_together
+from zipfian.fields.query import Query
 from zipfian.fields.registry import field_from_json
 from zipfian.index.metadata import COLUMN_TYPES, ColumnType
 from zipfian.objects import JsonObject
@@ -27,11 +32,35 @@ class Settings:
 
     fields: Mapping[str, Field]
     columns: Mapping[str, ColumnType] = dataclasses.field(default_factory=dict)
+    languages: Languages = dataclasses.field(default_factory=Languages, compare=False)
+    """What its texts are in, as far as some field asks."""
     trust: Trust = dataclasses.field(default=NOTHING, compare=False)
     """What of the world outside the collection may be read; not stored, but said by whoever opens it."""
 
     def with_columns(self, columns: Mapping[str, ColumnType]) -> Settings:
         return replace(self, columns=columns)
+
+    def with_languages(self, languages: Languages) -> Settings:
+        return self if languages is self.languages else replace(self, languages=languages)
+
+    @functools.cached_property
+    def ask_languages(self) -> bool:
+        """Whether some field does something else with a text in another language."""
+        return any(field.asks_language for field in self.fields.values())
+
+    def tell(self, items: Sequence[Item]) -> Settings:
+        """Give documents the language of their text where some field asks; what is then known of the collection's."""
+        return self.with_languages(self.languages.tell(items)) if self.ask_languages else self
+
+    def read(self, query: Query) -> None:
+        """Tell the language of a query that has a text, where some field asks for it."""
+        if query.text is not None and query.language is None and self.ask_languages:
+            query.language = self.languages.of_query(query.text)
+
+    def stored(self, document: Document) -> Stored:
+        """A document for fields that look where their terms stand in it."""
+        language = self.languages.of_text(document.text) if document.text and self.ask_languages else None
+        return Stored(document.text, lambda: self.trust.picture(document.metadata), language)
 
     def with_field(self, name: str, field: Field) -> Settings:
         check_field_name(name)
@@ -83,7 +112,9 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         # a list, since manifests sort keys: the first field of its kind is the one that a query means
         fields = [{"name": name, **field.to_json()} for name, field in self.fields.items()]
-        return {"version": VERSION, "fields": fields, "columns": dict(self.columns)}
+        return {
+            "version": VERSION, "fields": fields, "columns": dict(self.columns), "languages": self.languages.to_json(),
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], source: str, trust: Trust = NOTHING) -> Settings:
@@ -103,12 +134,13 @@ class Settings:
                 raise InvalidInput("it has no fields")
             check_together(fields)
             columns = _columns(found.mapping("columns", limits.MAX_COLUMNS))
+            languages = Languages.from_json(found.value("languages"))
             found.end()
         except (InvalidInput, LimitExceeded) as error:
             raise IndexCorrupt(source, f"its collection settings cannot be read: {error}") from error
         except FormatTooNew as error:
             raise FormatTooNew(f"{source}: {error}") from error
-        return cls(fields, columns, trust)
+        return cls(fields, columns, languages, trust)
 
 
 def _columns(given: Mapping[str, Any]) -> dict[str, ColumnType]:

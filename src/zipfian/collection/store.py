@@ -144,6 +144,7 @@ class Store:
                 break
             seen.add(item.id)
             wanted.append((item, place))
+        self.settings = self.settings.tell([item for item, _ in wanted])
         problems = {} if encoded else self._encode([item for item, _ in wanted])
         taken = 0
         for i, (item, place) in enumerate(wanted):
@@ -234,6 +235,7 @@ class Store:
         self.writer.add_segment(entry)
         self._readers[entry.id] = reader
         self._count_lost(items)
+        self.settings = self.settings.with_languages(self.settings.languages.counted(items))
         self._items, self._nbytes = {}, 0
         if len(self._readers) > _MANY_SEGMENTS:  # also between commits: every file of a segment is open
             self._apply_deletes()
@@ -327,13 +329,14 @@ class Store:
             raise InvalidInput(f"terms must be a mapping id -> Terms, not {type(terms).__name__}")
         given = {check_id(i): terms_item(i, name, t, settings) for i, t in (terms or {}).items()}
         self.flush()
+        settings = settings.with_languages(self.settings.languages)
         self._apply_deletes()
         missing = [i for i, place in zip(given, self._locate(list(given)), strict=True) if place is None]
         if missing:
             raise InvalidInput(f"terms for document {missing[0]!r}, which is not in the collection")
         keep(self.directory, {name: field})
         encoding = Encoding({name: field}, self._encodings, self.settings.trust)
-        adding = Adding(self.directory, name, field, encoding, given, progress)
+        adding = Adding(self.directory, name, field, encoding, given, settings.languages, progress)
         done: dict[str, SegmentReader] = {}
         try:
             for seg_id, reader in self._readers.items():

@@ -17,12 +17,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zipfian.collection.results import Document
 from zipfian.encode import picture_files
 from zipfian.encode.base import Encoder
 from zipfian.encode.registry import register
 from zipfian.errors import ImageUnreadable, InvalidInput, NotTrusted, shown
-from zipfian.fields.item import Stored
 from zipfian.limits import MAX_PATH_CHARS
 
 IMAGE_COLUMN = "image"
@@ -78,10 +76,6 @@ class Trust:
                 "--pictures FOLDER"
             )
         return stamp.read(path)
-
-    def stored(self, document: Document) -> Stored:
-        """A document for fields that look where their terms stand in it."""
-        return Stored(document.text, lambda: self.picture(document.metadata))
 
 
 NOTHING = Trust()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
+from zipfian.encode.multilingual import MultilingualEncoder
 from zipfian.encode.registry import register
 from zipfian.encode.text import TextEncoder
 
-__all__ = ["Encoder", "TextEncoder", "ImageEncoder", "register"]
+__all__ = ["Encoder", "TextEncoder", "MultilingualEncoder", "ImageEncoder", "register"]

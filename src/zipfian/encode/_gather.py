@@ -22,20 +22,30 @@ class Gathering:
         self._vectors: FloatArray = np.empty((len(pieces) + 2, dim), dtype=np.float32)
         self._missing = parts
 
-    def add(self, job: Job, states: Sequence[FloatArray], factors: Sequence[float], last: FloatArray) -> None:
-        """The hidden states (tokens + 2, width) of one window: the chosen ones, and those to pool.
+    def add_states(self, job: Job, states: Sequence[FloatArray], factors: Sequence[float], last: FloatArray) -> None:
+        """The hidden states (tokens + 2, width) of one window: the chosen ones, and those whose mean is pooled.
 
         The first state, of [CLS], is used only from the item's first window and the last, of [SEP], only from its
         last window: a text of one window then gives exactly what the model's authors compute.
         """
+        here = self._put(job, states, factors)
+        self._sums[job.order] = last[here].sum(axis=0, dtype=np.float64)
+
+    def add_pooled(self, job: Job, states: FloatArray, pooled: FloatArray) -> None:
+        """The states (tokens + 2, width) of one window, and the vector that the network gave for all of it."""
+        self._put(job, [states], [1.0])
+        self._sums[job.order] = pooled.astype(np.float64)
+
+    def _put(self, job: Job, states: Sequence[FloatArray], factors: Sequence[float]) -> slice:
+        """Keep the vectors of the tokens that the window speaks for; where these are among its states."""
         window, first, final = job.window, job.order == 0, job.order == len(self._sums) - 1
         start, stop = window.keep_start + (not first), window.keep_stop + 1 + final
         here = slice(start - window.start, stop - window.start)
-        width = last.shape[1]
         for i, (state, factor) in enumerate(zip(states, factors, strict=True)):
+            width = state.shape[1]
             part = self._vectors[start:stop, i * width : (i + 1) * width]
             np.multiply(state[here], np.float32(factor), out=part)
-        self._sums[job.order] = last[here].sum(axis=0, dtype=np.float64)
+        return here
 
     def finished_one(self) -> bool:
         """Count a window as done; whether it was the last. Only for the thread that collects."""

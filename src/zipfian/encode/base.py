@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from zipfian.errors import ZipfianError
+from zipfian.errors import InvalidInput, ZipfianError, shown
 from zipfian.types import Encoded
 
 Item = TypeVar("Item", contravariant=True)
@@ -60,6 +60,22 @@ class Encoder(Protocol[Item]):
 
     def count_tokens(self, items: Sequence[Item]) -> list[int]:
         """Tokens of each of `items`, without encoding it; for estimates."""
+
+
+def languages_of(encoder: object) -> frozenset[str] | None:
+    """ISO 639-1 codes of the languages that an encoder reads; None where it does not say, so that all are tried.
+
+    An encoder says so in an attribute `languages`, which is not among the methods it must have: those made before there
+    was such an attribute, and those of pictures, stay encoders.
+    """
+    found = getattr(encoder, "languages", None)
+    if found is None:
+        return None
+    if isinstance(found, str) or not all(isinstance(code, str) for code in found):
+        raise InvalidInput(
+            f"the languages of an encoder are a set of ISO 639-1 codes such as {{'en', 'de'}}, not {shown(found)}"
+        )
+    return frozenset(found)
 
 
 def fingerprint(name: str, settings: Mapping[str, Any]) -> str:

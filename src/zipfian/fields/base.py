@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.encode.registry import EncoderSpec
+from zipfian.encode.registry import EncoderSpec, languages_read
 from zipfian.errors import InvalidInput, shown
 from zipfian.fields.item import Item, Stored
 from zipfian.fields.places import Places
@@ -95,6 +95,16 @@ class Field(ABC):
     def needs(self, query: Query) -> EncoderSpec | None:
         """The encoder whose pass over this `query` it will ask for; None: no network is involved."""
         return self.asked_through
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """ISO 639-1 codes of the languages its encoder reads; None: it has none, or the encoder does not say."""
+        return None if self.encoder is None else languages_read(self.encoder)
+
+    @property
+    def asks_language(self) -> bool:
+        """Whether it does something else with a text in another language."""
+        return self.languages is not None
 
     @property
     def tokens(self) -> bool:

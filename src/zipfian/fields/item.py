@@ -30,6 +30,8 @@ class Item:
     """The picture until it is encoded; it is not stored, only where it was found."""
     counts: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
     """Words of a long text by field: counting them was the check, and is not done twice."""
+    language: str | None = None
+    """ISO 639-1 code of the language of the text, where some field asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +41,5 @@ class Stored:
     text: str | None
     picture: Callable[[], ImageSource | None]
     """Reads the picture now, where whoever opened the collection allows it; None: the document has none."""
+    language: str | None = None
+    """ISO 639-1 code of the language of the text, where some field asks for it."""

@@ -52,6 +52,14 @@ class LexicalField(PostingField):
         """Where each `wanted` term stands in `text`; nowhere unless a kind knows better."""
         return ()
 
+    def spans_of(self, stored: Stored, wanted: Collection[str]) -> Iterable[Token]:
+        """The same of a `stored` document, for a kind that asks for its language."""
+        return self.spans(stored.text or "", wanted)
+
+    def counts_of(self, item: Item) -> Mapping[str, int]:
+        """The counts of an `item`, for a kind that asks for its language."""
+        return self.counts(item.text or "")
+
     def asked(self, text: str) -> Mapping[str, float]:
         """The terms of a query `text` and their weights."""
         return {term: float(count) for term, count in self.counts(text).items()}
@@ -73,7 +81,7 @@ class LexicalField(PostingField):
     def batch(self, name: str, items: Iterable[Item]) -> FieldBatch:
         """Words of texts, or words already counted, after the field's pruning; a word that no document keeps leaves the
         dictionary. The arguments are as for `batch` of any field: `name` and `items`."""
-        counted = (i.counts[name] if name in i.counts else self.counts(i.text or "") for i in items)
+        counted = (i.counts[name] if name in i.counts else self.counts_of(i) for i in items)
         return self.pruned(_counted_batch(list(counted)))
 
     def pruned(self, batch: FieldBatch) -> FieldBatch:
@@ -86,7 +94,7 @@ class LexicalField(PostingField):
 
     def places(self, stored: Stored, wanted: Collection[Term], weights: Mapping[Term, float]) -> tuple[Places, str]:
         text, found = stored.text or "", Places()
-        for token in self.spans(text, frozenset(map(str, wanted))):
+        for token in self.spans_of(stored, frozenset(map(str, wanted))):
             found.setdefault(token.term, []).append(span(text, token.start, token.end))
         return found, ""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from zipfian import limits
+from zipfian.encode.multilingual import MultilingualEncoder
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.fields.aligned import Aligned
 from zipfian.fields.base import Field
@@ -63,13 +64,16 @@ def default_field(name: str, beside: Sequence[str] = ()) -> Field:
     if name in ("dense", "dense-text", "dense-image"):
         picture = name == "dense-image" or (name == "dense" and "visual" in beside)
         return Dense("image" if picture else "text")
+    if name == "multilingual":
+        return Dense(encoder=MultilingualEncoder())
     if name == "aligned":
         return Aligned()
     if name == "translated":
         return Translated()
     raise InvalidInput(
         f"field {name!r} needs settings: fields={{{name!r}: Sparse(n_terms)}} for ready-made terms; the names that "
-        "mean something by themselves are words, latent, visual, dense, dense-text, dense-image, aligned and translated"
+        "mean something by themselves are words, latent, visual, dense, dense-text, dense-image, multilingual, "
+        "aligned and translated"
     )
 
 

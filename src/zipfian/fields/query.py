@@ -38,6 +38,8 @@ class Query:
         self.vector: Vector | None = None
         self.image: ImageSource | None = None
         self.mode = mode
+        self.language: str | None = None
+        """ISO 639-1 code of the language of the text, once a collection whose fields ask for it has told."""
         self._passes: dict[str, Encoded] = {}
         self._terms: dict[tuple[str, str], Terms] = {}
         self.seconds = [0.0]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from zipfian.errors import FingerprintMismatch, InvalidInput
-from zipfian.fields.item import Item
+from zipfian.fields.base import Weights
+from zipfian.fields.item import Item, Stored
 from zipfian.fields.lexical import LexicalField
 from zipfian.objects import JsonObject
 from zipfian.retrieve.scoring import BM25, Scoring
 from zipfian.types import FieldBatch, Token
 from zipfian.vocabulary import Pruning, WordSettings
 from zipfian.vocabulary import Words as Analyser
+from zipfian.vocabulary.stemming import AUTO
+
+if TYPE_CHECKING:
+    from zipfian.fields.query import Query
 
 
 @lru_cache(maxsize=64)
@@ -36,7 +42,7 @@ class Words(LexicalField):
     settings
         How a text becomes words, as a whole.
     analysis
-        Or parts of `WordSettings` by name: `language`, `stem`, `stop_words` ...
+        Or parts of `WordSettings` by name: `language` (`auto` unless given: each text's own), `stem`, `stop_words` ...
 
     Raises
     ------
@@ -62,7 +68,7 @@ class Words(LexicalField):
             raise InvalidInput("give either settings=WordSettings(...) or its fields, not both")
         if settings is None:
             try:
-                settings = WordSettings(**analysis)
+                settings = WordSettings(**{"language": AUTO} | analysis)
             except TypeError as e:
                 raise InvalidInput(f"unknown word setting: {e}") from None
         self.settle(scoring=scoring or BM25(), pruning=pruning or Pruning(), settings=settings)
@@ -86,9 +92,26 @@ class Words(LexicalField):
     def asked(self, text: str) -> Mapping[str, float]:
         return self.analyser.query(text)
 
+    @property
+    def asks_language(self) -> bool:
+        return self.settings.language == AUTO
+
+    def spans_of(self, stored: Stored, wanted: Collection[str]) -> Iterable[Token]:
+        return self.analyser.spans(stored.text or "", wanted, stored.language)
+
+    def counts_of(self, item: Item) -> Mapping[str, int]:
+        return self.analyser.counts(item.text or "", item.language)
+
+    def terms_of(self, query: Query) -> Weights:
+        return self.analyser.query(query.text or "", query.language)
+
     def batch(self, name: str, items: Iterable[Item]) -> FieldBatch:
         """As every lexical field, but the analyser counts many texts at once; arguments as for `LexicalField`."""
-        return self.pruned(self.analyser.batch(i.counts.get(name, i.text or "") for i in items))
+        if not self.asks_language:
+            return self.pruned(self.analyser.batch(i.counts.get(name, i.text or "") for i in items))
+        one, two = itertools.tee(items)  # read side by side, so that texts of a stream are not kept
+        texts = (i.counts.get(name, i.text or "") for i in one)
+        return self.pruned(self.analyser.batch(texts, (i.language for i in two)))
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "words": self.settings.to_json(), "fingerprint": self.analyser.fingerprint}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -16,11 +16,17 @@ from zipfian.types import FieldBatch
 _Ints = npt.NDArray[np.int64]
 
 
-Key = str | tuple[str]
-"""A chunk that is yet to be analysed, or a term of a text that was counted already."""
+Chunk = TypeVar("Chunk", bound=Hashable)
+"""What is analysed on its own, and gives the same terms wherever it stands."""
 
 _Key = TypeVar("_Key")
 Text = TypeVar("Text")
+
+
+class _Counted(tuple[str]):
+    """A term of a text that was counted already."""
+
+    __slots__ = ()
 
 
 class _Numbering(dict[_Key, int]):
@@ -33,8 +39,8 @@ class _Numbering(dict[_Key, int]):
 
 def count_batch(
     texts: Iterable[Text],
-    chunks: Callable[[Text], Iterable[str] | Mapping[str, int]],
-    terms: Callable[[str], Iterable[str]],
+    chunks: Callable[[Text], Iterable[Chunk] | Mapping[str, int]],
+    terms: Callable[[Chunk], Iterable[str]],
 ) -> FieldBatch:
     """Term counts of texts as a `FieldBatch`, its terms sorted as UTF-8 bytes.
 
@@ -42,16 +48,19 @@ def count_batch(
     sort of (document, term) keys. Of a long text `chunks` gives counted terms instead: each is one key, and its count
     is put in afterwards.
     """
-    numbers: _Numbering[Key] = _Numbering()
+    numbers: _Numbering[Chunk | _Counted] = _Numbering()
     rows: list[npt.NDArray[np.int32]] = []
     counted: dict[int, npt.NDArray[np.uint32]] = {}
     for text in texts:
         found = chunks(text)
+        keys_of: Iterable[Chunk | _Counted]
         if isinstance(found, Mapping):
             ordered = sorted(found)  # as the finished row is
             counted[len(rows)] = np.fromiter(map(found.__getitem__, ordered), np.uint32, len(ordered))
-            found = zip(ordered)  # type: ignore[assignment]
-        rows.append(np.fromiter(map(numbers.__getitem__, found), dtype=np.int32))
+            keys_of = map(_Counted, zip(ordered))
+        else:
+            keys_of = found
+        rows.append(np.fromiter(map(numbers.__getitem__, keys_of), dtype=np.int32))
     words, starts, chunk_terms = _terms_of_chunks(numbers, terms)
 
     n_chunks = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
@@ -72,12 +81,14 @@ def count_batch(
     return FieldBatch(indptr=indptr, terms=words, indices=(keys & 0xFFFFFFFF).astype(np.int32), tf=tf)
 
 
-def _terms_of_chunks(keys: Iterable[Key], terms: Callable[[str], Iterable[str]]) -> tuple[list[str], _Ints, _Ints]:
+def _terms_of_chunks(
+    keys: Iterable[Chunk | _Counted], terms: Callable[[Chunk], Iterable[str]]
+) -> tuple[list[str], _Ints, _Ints]:
     """Sorted terms; for key i the places [starts[i], starts[i + 1]) of the last array index them."""
     numbers: _Numbering[str] = _Numbering()
     flat, starts = array("q"), array("q", [0])
     for key in keys:
-        flat.extend(map(numbers.__getitem__, terms(key) if isinstance(key, str) else key))
+        flat.extend(map(numbers.__getitem__, key if isinstance(key, _Counted) else terms(key)))
         starts.append(len(flat))
     words = sorted(numbers)  # code point order is UTF-8 byte order
     place = np.empty(len(words), dtype=np.int64)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from zipfian import limits
 from zipfian.errors import LimitExceeded
 from zipfian.types import Token
-from zipfian.vocabulary.tokenizer import LONG_CHUNK, chunk_pattern, clusters, cut, is_han, is_run, pieces
+from zipfian.vocabulary.tokenizer import LONG_CHUNK, chunk_pattern, clusters, cut, is_alone, is_run, pieces
 
 LONG_TEXT = 1 << 16
 """Characters from which a text is worth the detour."""
@@ -37,18 +37,26 @@ _spelling = operator.itemgetter(0)
 class Tally:
     """Counts the terms of one text."""
 
-    def __init__(self, terms: Callable[[str], Iterable[str]], term: Callable[[str], str], *, join: bool) -> None:
-        """`terms` analyses a chunk, `term` a piece; `join` as for `pieces`."""
+    def __init__(
+        self,
+        terms: Callable[[str], Iterable[str]],
+        of_piece: Callable[[str], Iterable[str]],
+        *,
+        join: bool,
+        syllables: bool = False,
+    ) -> None:
+        """`terms` analyses a chunk, `of_piece` a piece; `join` and `syllables` as for `pieces`."""
         self._terms = terms
         self._join = join
+        self._syllables = syllables
         self._found: Counter[str] = Counter()
         self._chunks = _Waiting(self._analyse)
-        self._pieces = _Waiting(lambda piece, n: self._add((term(piece),), n))
-        self._alone = _Waiting(lambda cluster, n: self._add((term(_alone(cluster)),), n))
+        self._pieces = _Waiting(lambda piece, n: self._add(of_piece(piece), n))
+        self._alone = _Waiting(lambda cluster, n: self._add(of_piece(_alone(cluster, syllables)), n))
 
     def count(self, text: str) -> dict[str, int]:
         """How often each term occurs; `LimitExceeded` as soon as there are too many."""
-        self._chunks.add(map(_spelling, chunk_pattern(text).finditer(text)))
+        self._chunks.add(map(_spelling, chunk_pattern(text, syllables=self._syllables).finditer(text)))
         for waiting in (self._chunks, self._pieces, self._alone):
             waiting.settle()
         return self._found
@@ -64,7 +72,7 @@ class Tally:
         """A chunk that occurs n times; a long one is taken apart, and its parts wait in turn."""
         if len(chunk) <= LONG_CHUNK:
             self._add(self._terms(chunk), n)
-        elif is_run(chunk):
+        elif is_run(chunk, syllables=self._syllables):
             self._count_run(chunk, n)
         elif (apart := cut(chunk, join=self._join)) is not None:
             self._chunks.add(map(_spelling, apart.parts), n)
@@ -74,11 +82,12 @@ class Tally:
 
     def _count_run(self, run: str, n: int) -> None:
         """As `_windows`, at the speed of a dict."""
-        if len(list(itertools.islice(clusters(run), 2))) == 1:
+        each, first, second = (clusters(run, syllables=self._syllables) for _ in range(3))
+        if len(list(itertools.islice(clusters(run, syllables=self._syllables), 2))) == 1:
             self._pieces.add([run], n)
             return
-        self._alone.add(clusters(run), n)
-        self._pieces.add(map(operator.add, clusters(run), itertools.islice(clusters(run), 1, None)), n)
+        self._alone.add(each, n)
+        self._pieces.add(map(operator.add, first, itertools.islice(second, 1, None)), n)
 
 
 class _Waiting:
@@ -114,18 +123,20 @@ class Finder:
     def __init__(
         self,
         spans: Callable[[str], Iterable[Span]],
-        term: Callable[[str], str],
+        of_piece: Callable[[str], Iterable[str]],
         wanted: Collection[str],
         *,
         join: bool,
+        syllables: bool = False,
     ) -> None:
         self._join = join
+        self._syllables = syllables
         self._chunks = _Memory(lambda chunk: tuple(span for span in spans(chunk) if span[0] in wanted))
-        self._pieces = _Memory(lambda piece: ((found, 0, 0),) if (found := term(piece)) in wanted else ())
+        self._pieces = _Memory(lambda piece: tuple((found, 0, 0) for found in of_piece(piece) if found in wanted))
 
     def find(self, text: str) -> Iterator[Token]:
         """Tokens in the order of their chunks."""
-        return self._within(chunk_pattern(text).finditer(text), 0)
+        return self._within(chunk_pattern(text, syllables=self._syllables).finditer(text), 0)
 
     def _within(self, chunks: Iterable[re.Match[str]], base: int) -> Iterator[Token]:
         for match in chunks:
@@ -133,7 +144,7 @@ class Finder:
             if len(chunk) <= LONG_CHUNK:
                 for term, start, end in self._chunks[chunk]:
                     yield Token(term, offset + start, offset + end)
-            elif is_run(chunk):
+            elif is_run(chunk, syllables=self._syllables):
                 yield from self._in_run(chunk, offset)
             elif (apart := cut(chunk, join=self._join)) is not None:
                 yield from self._within(apart.parts, offset)
@@ -147,7 +158,7 @@ class Finder:
                 yield Token(term, offset + start, offset + end)
 
     def _in_run(self, run: str, offset: int) -> Iterator[Token]:
-        for window in _windows(run):
+        for window in _windows(run, self._syllables):
             for which, width in ((window.alone, 1), (window.pairs, 2)):
                 for n, spelling in enumerate(which):
                     for term, _, _ in self._pieces[spelling]:
@@ -179,9 +190,9 @@ class _Window(NamedTuple):
     """Where each begins in the run, and where the last one ends."""
 
 
-def _windows(run: str) -> Iterator[_Window]:
+def _windows(run: str, syllables: bool) -> Iterator[_Window]:
     """The pieces of a run, as `pieces` gives them, some thousand at a time."""
-    source, place = clusters(run), 0
+    source, place = clusters(run, syllables=syllables), 0
     held = list(itertools.islice(source, 1))
     while held:
         more = list(itertools.islice(source, _WINDOW))
@@ -191,10 +202,10 @@ def _windows(run: str) -> Iterator[_Window]:
         starts = list(itertools.accumulate(map(len, spellings), initial=place))
         if not place and not more:  # the only one: a piece whatever its script
             pairs, alone, starts = spellings, [], [0, *starts]
-        yield _Window(list(map(_alone, alone)), pairs, starts)
+        yield _Window([_alone(cluster, syllables) for cluster in alone], pairs, starts)
         place, held = starts[-2], more[-1:]
 
 
 @functools.lru_cache(1 << 16)
-def _alone(cluster: str) -> str:
-    return cluster if is_han(cluster) else ""
+def _alone(cluster: str, syllables: bool) -> str:
+    return cluster if is_alone(cluster, syllables=syllables) else ""

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 from zipfian import limits
 from zipfian.errors import InvalidInput, shown
 from zipfian.objects import JsonObject
-from zipfian.vocabulary.stemming import language_name
+from zipfian.vocabulary.stemming import AUTO, NONE, language_name
 from zipfian.vocabulary.stopwords import STOP_WORDS
+
+_GRAMS = (0, 3, 4, 5, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +22,11 @@ class WordSettings:
     Parameters
     ----------
     language
-        A Snowball language (`english`, `german` ...), its ISO 639-1 code, or `none`. It chooses the stemmer, the stop
-        list and what an apostrophe means; words of other languages in the text are still found as they are.
+        A language (`english`, `german` ...), its ISO 639-1 code, `none`, or `auto`: each text's own. It chooses the
+        stemmer, the stop list and what an apostrophe means; words of other languages in the text are still found as
+        they are. A text in no language has neither stems nor stop words.
     stem
-        Reduce words to their stem, so that `cells` finds `cell`.
+        Reduce words to their stem, so that `cells` finds `cell`, in the languages that have a stemmer.
     stop_words
         Function words: the language's own (`True`; none for a language without a list), a tuple of words, or none
         (`False`). They are indexed all the same, but a query ignores them wherever it has other terms: measured
@@ -36,6 +39,9 @@ class WordSettings:
         Whether terms without a letter are kept.
     join_compounds
         Index `e-mail` as `e`, `mail` and `email`, and `foo_bar` as `foo`, `bar` and `foobar`; otherwise only the parts.
+    grams
+        Also index every run of so many letters (3 to 6) inside the stems, and search for them at a fifth of a word's
+        weight: `Fahrzeug` finds `Kraftfahrzeuge`. About three times as many postings; 0 leaves them out.
 
     Raises
     ------
@@ -55,6 +61,7 @@ class WordSettings:
     fold_accents: bool = True
     keep_numbers: bool = True
     join_compounds: bool = True
+    grams: int = 0
 
     kind: ClassVar[str] = "words"
     version: ClassVar[int] = 1
@@ -64,14 +71,16 @@ class WordSettings:
         for name in ("stem", "drop_stop_words", "fold_accents", "keep_numbers", "join_compounds"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} must be True or False, not {shown(getattr(self, name))}")
-        if self.stem and self.language == "none":
+        if type(self.grams) is not int or self.grams not in _GRAMS:
+            raise InvalidInput(f"grams must be 0 or 3 to 6 letters, not {shown(self.grams)}")
+        if self.stem and self.language == NONE:
             raise InvalidInput("language 'none' has no stemmer: set stem=False, or name a language")
         object.__setattr__(self, "stop_words", self._checked_stop_words())
 
     def _checked_stop_words(self) -> bool | tuple[str, ...]:
         given: object = self.stop_words
         if isinstance(given, bool):
-            if given and self.drop_stop_words and self.language not in STOP_WORDS:
+            if given and self.drop_stop_words and self.language not in (AUTO, *STOP_WORDS):
                 raise InvalidInput(
                     f"zipfian has no stop list for {self.language!r} (it has {', '.join(sorted(STOP_WORDS))}): "
                     "pass your own words as a tuple"
@@ -87,8 +96,10 @@ class WordSettings:
         return tuple(sorted(set(given)))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Plain JSON values; without `grams` as settings were before there were any, and so are their fingerprints."""
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        if not self.grams:
+            del values["grams"]
         return {"kind": self.kind, "version": self.version, **values}
 
     @classmethod

@@ -10,7 +10,9 @@ The rules, and why:
 - `3.14` and `1.2.3` stay whole, `10,000` is `10000`, `1,2` are two numbers.
 - `C++`, `C#`, `.NET` keep their signs. Words of more than two letters are also found without (`Notepad++`).
 - Han, kana, Thai, Lao, Khmer and Burmese have no spaces: overlapping pairs of characters, and each Han character by
-  itself, because many are words. Hangul has spaces and is treated as words.
+  itself, because many are words.
+- Hangul has spaces, but a word carries its particles (학교 is school, 학교에서 at school). In Korean texts it is cut
+  into pairs of syllables and single ones, like Han (`syllables`); in others it is treated as words.
 - Emoji and other symbols are no terms.
 """
 
@@ -55,10 +57,10 @@ class _Patterns(NamedTuple):
     """A piece with the dot of `.NET` before it or the sign of `C++` after it, at the ends of a chunk."""
     cluster: re.Pattern[str]
     marked: re.Pattern[str]
-    han: re.Pattern[str]
+    alone: re.Pattern[str]
 
 
-def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks: str, han: str) -> _Patterns:
+def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks: str, alone: str) -> _Patterns:
     """All patterns are linear: what joins words is never part of a word.
 
     So what a group matched is never given back, and the repeats are possessive (`*+`): `re` would remember a hundred
@@ -79,7 +81,7 @@ def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks:
         piece_of_chunk=re.compile(rf"(?:\A\.)?{piece}(?:(?:\+\+|\#)\Z)?"),
         cluster=re.compile(cluster),
         marked=re.compile(f"[{marks}]"),
-        han=re.compile(f"[{han}]"),
+        alone=re.compile(f"[{alone}]"),
     )
 
 
@@ -87,29 +89,32 @@ def _compile(start: str, inside: str, apostrophes: str, *, unspaced: str, marks:
 def _ascii_patterns() -> _Patterns:
     word = "0-9A-Za-z" + _UNDERSCORE
     never = r"\U0010ffff"
-    return _compile(word, word, "'", unspaced=never, marks=never, han=never)
+    return _compile(word, word, "'", unspaced=never, marks=never, alone=never)
 
 
 @functools.cache
-def _unicode_patterns(*, astral: bool) -> _Patterns:
-    c = unicode_classes(astral=astral)
-    return _compile(c.start, c.inside, APOSTROPHES, unspaced=c.unspaced, marks=c.marks, han=c.han)
+def _unicode_patterns(*, astral: bool, syllables: bool = False) -> _Patterns:
+    c = unicode_classes(astral=astral, syllables=syllables)
+    return _compile(c.start, c.inside, APOSTROPHES, unspaced=c.unspaced, marks=c.marks, alone=c.alone)
 
 
-def _patterns(text: str) -> _Patterns:
-    """All three sets agree on every text; the smaller ones are faster."""
+def _patterns(text: str, syllables: bool) -> _Patterns:
+    """All sets agree on every text, but for Hangul; the smaller ones are faster."""
     if text.isascii():
         return _ascii_patterns()
-    return _unicode_patterns(astral=_ASTRAL.search(text) is not None)
+    return _unicode_patterns(astral=_ASTRAL.search(text) is not None, syllables=syllables)
 
 
-def chunk_pattern(text: str) -> re.Pattern[str]:
-    """The pattern that finds the chunks of this text. What `pieces` makes of a chunk depends on the chunk alone."""
-    patterns = _patterns(text)
+def chunk_pattern(text: str, *, syllables: bool = False) -> re.Pattern[str]:
+    """The pattern that finds the chunks of this text. What `pieces` makes of a chunk depends on the chunk alone.
+
+    `syllables` cuts Hangul into pairs; whoever says so here must say so to `pieces` and the others too.
+    """
+    patterns = _patterns(text, syllables)
     return patterns.chunk_or_dot_net if _DOT_NET.search(text) else patterns.chunk
 
 
-def pieces(chunk: str, *, join: bool = True) -> Iterator[Piece]:
+def pieces(chunk: str, *, join: bool = True, syllables: bool = False) -> Iterator[Piece]:
     """The pieces of one chunk from left to right; a compound's parts come before the compound.
 
     `join=False` leaves out the compounds and gives their parts only (acronyms are closed up all the same).
@@ -117,15 +122,16 @@ def pieces(chunk: str, *, join: bool = True) -> Iterator[Piece]:
     if chunk.isascii() and chunk.isalnum():
         yield chunk, 0, len(chunk)
         return
-    if len(chunk) > LONG_CHUNK and not is_run(chunk) and (apart := cut(chunk, join=join)) is not None:
+    patterns = _patterns(chunk, syllables)
+    is_compound = patterns.cluster.match(chunk) is None
+    if len(chunk) > LONG_CHUNK and is_compound and (apart := cut(chunk, join=join)) is not None:
         for part in apart.parts:
             offset = part.start()
             yield from ((spelling, offset + start, offset + end) for spelling, start, end in pieces(part[0], join=join))
         if apart.joined is not None:
             yield apart.joined
         return
-    patterns = _patterns(chunk)
-    if patterns.cluster.match(chunk):
+    if not is_compound:
         yield from _pairs(chunk, patterns)
         return
     if chunk.startswith("."):
@@ -139,7 +145,7 @@ def _pairs(run: str, patterns: _Patterns) -> Iterator[Piece]:
     for cluster in patterns.cluster.finditer(run):
         if before is not None:
             yield run[before.start() : cluster.end()], before.start(), cluster.end()
-        if patterns.han.match(cluster[0]) or cluster.end() - cluster.start() == len(run):
+        if patterns.alone.match(cluster[0]) or cluster.end() - cluster.start() == len(run):
             yield cluster[0], cluster.start(), cluster.end()
         before = cluster
 
@@ -158,7 +164,7 @@ def cut(chunk: str, *, join: bool = True) -> Cut | None:
     `pieces` would hold millions of them at once. What it does with a compound of many parts is nothing but what it does
     with each of them: only up to MAX_JOINED_PARTS are run together.
     """
-    patterns = _patterns(chunk)
+    patterns = _patterns(chunk, False)  # a compound has no Hangul that is to be cut
     groups = _count_groups(chunk, patterns.piece)
     if groups > 1:
         few = join and groups <= limits.MAX_JOINED_PARTS
@@ -169,22 +175,22 @@ def cut(chunk: str, *, join: bool = True) -> Cut | None:
     return Cut(patterns.piece_of_chunk.finditer(chunk), None) if _many_numbers(found) else None
 
 
-def is_run(chunk: str) -> bool:
+def is_run(chunk: str, *, syllables: bool = False) -> bool:
     """Whether a chunk is written in a script without spaces."""
-    return _patterns(chunk).cluster.match(chunk) is not None
+    return _patterns(chunk, syllables).cluster.match(chunk) is not None
 
 
-def clusters(run: str) -> Iterator[str]:
+def clusters(run: str, *, syllables: bool = False) -> Iterator[str]:
     """The characters of a run, each with its marks."""
-    patterns = _patterns(run)
+    patterns = _patterns(run, syllables)
     if patterns.marked.search(run) is None:
         return iter(run)
     return map(operator.itemgetter(0), patterns.cluster.finditer(run))
 
 
-def is_han(cluster: str) -> bool:
+def is_alone(cluster: str, *, syllables: bool = False) -> bool:
     """Whether a character of a run is a term by itself."""
-    return _patterns(cluster).han.match(cluster) is not None
+    return _patterns(cluster, syllables).alone.match(cluster) is not None
 
 
 def _count_groups(chunk: str, piece: re.Pattern[str]) -> int:

@@ -209,7 +209,7 @@ class PostingsRetriever:
     def _places(self, doc: int, stored: Mapping[Term, float]) -> tuple[Places, str]:
         exact = self.field.scoring.phi == "identity" and self._code.storage == "frequencies"
         known = stored if exact else {}
-        return self._shown.places(self._reader.settings.trust.stored(self._reader.document(doc)), stored, known)
+        return self._shown.places(self._reader.settings.stored(self._reader.document(doc)), stored, known)
 
 
 def field_query(
