@@ -91,7 +91,7 @@ class Bench:
                 out[name][f"k{k}"] = found
                 say(f"{name}: {k} hits, p50 {found['p50_ms']:.2f} ms, p95 {found['p95_ms']:.2f} ms")
         sides = (self.own, self.big)
-        pairs = ([side.search(query, k=10, field=FIELD) for side in sides] for query in self.queries[:200])
+        pairs = ([side.search(query, k=10, fields=FIELD) for side in sides] for query in self.queries[:200])
         out["agreement"] = agreement(pairs, 10).to_json()
         return out
 
@@ -131,14 +131,14 @@ class Bench:
         sides = dict(zip(ENGINES, (self.big, self.own), strict=True))
         for query in itertools.islice(itertools.cycle(queries), WARM_UP):
             for side in sides.values():
-                side.search(query, k=k, field=FIELD)
+                side.search(query, k=k, fields=FIELD)
         times: dict[str, list[list[float]]] = {name: [[] for _ in range(self.passes)] for name in sides}
         cpu, nodes = dict.fromkeys(sides, 0.0), self.nodes_s()
         for i in range(self.passes):
             for query in queries:
                 for name, side in sides.items():
                     start, used = time.perf_counter(), time.process_time()
-                    side.search(query, k=k, field=FIELD)
+                    side.search(query, k=k, fields=FIELD)
                     times[name][i].append((time.perf_counter() - start) * 1e3)
                     cpu[name] += time.process_time() - used
         cpu["cluster"] += self.nodes_s() - nodes

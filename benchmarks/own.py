@@ -32,7 +32,7 @@ index = zf.SparseIndex.from_csr(np.array([0, 1, 2]), np.array([0, 1]), np.array(
 index.search([0, 1])
 """
 FROM_FILES = """
-found = zf.Collection.open(sys.argv[1]).search((np.arange(5, 21), np.ones(16)), field="visual")
+found = zf.Collection.open(sys.argv[1]).search((np.arange(5, 21), np.ones(16)), fields="visual")
 assert len(found) == 10
 """
 
@@ -157,7 +157,7 @@ def _searches(path: Path, workload: workloads.Workload) -> list[Row]:
                 took = []
                 for terms, weights in asked:
                     start = time.perf_counter()
-                    opened.search((terms, weights), k=k, field="visual")
+                    opened.search((terms, weights), k=k, fields="visual")
                     took.append((time.perf_counter() - start) * 1e3)
                 kept = "impacts cached" if len(rows) % 2 else "lists decoded on first use"
                 result = f"{np.percentile(took, 50):.2f} / {np.percentile(took, 95):.2f} ms"

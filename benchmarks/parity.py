@@ -72,7 +72,7 @@ def run(
             for query, question in questions(asked, list(fields.values())):
                 out = dataset.ignore.get(query, frozenset())
                 for name in every:
-                    found = [side.search(question, k=K + len(out), field=name) for side in (own, big)]
+                    found = [side.search(question, k=K + len(out), fields=name) for side in (own, big)]
                     answers[name].append((question, [listed(hits, out) for hits in found]))
             for name, field in every.items():
                 yield row(

@@ -70,7 +70,7 @@ with tempfile.TemporaryDirectory() as place:
     with zf.Collection.create(Path(place) / "pets.zf", {"words": zf.Words(), "latent": field}) as pets:
         pets.add([{"id": "rex", "text": "The dog naps."}, {"id": "tom", "text": "A kitten plays."}])
         pets.commit()
-        print("by words:  ", [hit.id for hit in pets.search("puppy", field="words")])
-        found = pets.search("puppy", field="latent")
+        print("by words:  ", [hit.id for hit in pets.search("puppy", fields="words")])
+        found = pets.search("puppy", fields="latent")
         print("by meaning:", [hit.id for hit in found])
         print(found.highlight(found[0])[0].render())

@@ -23,18 +23,18 @@ with (
     notes.add({"id": name, "text": text} for name, text in NOTES.items())
     notes.commit()
 
-    print("by words:  ", [hit.id for hit in notes.search(QUESTION, field="words")])
+    print("by words:  ", [hit.id for hit in notes.search(QUESTION, fields="words")])
     found = notes.search(QUESTION, k=2)  # all fields together
     print("by meaning:", [hit.id for hit in found][:1])
     for name, field in found[0].fields.items():
         print(f"  {name}: rank {field.rank}, brought {field.share:.2f}")
 
     # Latent terms have labels, and every one says which words of the text made it fire.
-    tree = notes.explain(QUESTION, found[0].id, field="latent")
+    tree = notes.explain(QUESTION, found[0].id, fields="latent")
     for part in sorted(tree.parts, key=lambda part: -part.value)[:3]:
         words = ", ".join(place["text"] for place in part.evidence[:3])
         print(f"  {part.value:7.2f}  {part.label}  <- {words}")
 
     # The same from a table of word pieces: no encoder runs, and the answer takes microseconds to prepare.
-    fast = notes.search(QUESTION, k=1, field="latent", query_encoder="table")
+    fast = notes.search(QUESTION, k=1, fields="latent", query_encoder="table")
     print("from the table:", [hit.id for hit in fast])

@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as name:
         print("with a picture:", [hit.id for hit in found][:1], "of", len(found))
 
         # Visual words are found in patches of a 12 x 12 grid over the picture.
-        tree = pictures.explain(None, found[0].id, image=query, field="visual")
+        tree = pictures.explain(None, found[0].id, image=query, fields="visual")
         best = max(tree.parts, key=lambda part: part.value)
         place = best.evidence[0]
         print(f"strongest visual word: patch {place['row'], place['column']} of {place['rows']} x {place['columns']}")

@@ -99,7 +99,7 @@ def _visual_rows(
         collection.commit({"dataset": fingerprint(dataset)})
         methods = {
             (name, label): Method(
-                f"{name} {label}", label, {"image": (name,)}, {"field": name, **extra}, single=True
+                f"{name} {label}", label, {"image": (name,)}, {"fields": name, **extra}, single=True
             )
             for name in fields
             for label, extra in (scorings or {"": {}}).items()

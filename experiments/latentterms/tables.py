@@ -187,9 +187,9 @@ def table6(context: Context) -> Made:
         dataset = load_beir(path)
         methods = [
             METHODS["latent"],
-            Method("dot", "", {"text": ("latent",)}, {"field": "latent", "scoring": Dot()}, single=True),
+            Method("dot", "", {"text": ("latent",)}, {"fields": "latent", "scoring": Dot()}, single=True),
             Method(
-                "dot of roots", "", {"text": ("latent",)}, {"field": "latent", "scoring": Dot(phi="sqrt")}, single=True
+                "dot of roots", "", {"text": ("latent",)}, {"fields": "latent", "scoring": Dot(phi="sqrt")}, single=True
             ),
         ]
         with built(dataset, ["latent"], context.work) as collection:

@@ -72,7 +72,7 @@ def test_odd_pictures_are_taken_and_bad_ones_named(photos: Path, tmp_path: Path,
         assert f"skipped {photos / name}: {problem}" in err
     with zf.Collection.open(tmp_path / "p.zf") as collection:
         assert sorted(collection.ids()) == GOOD
-        green = collection.search(image=picture(tmp_path / "q.png", GREEN), k=2, field="visual")
+        green = collection.search(image=picture(tmp_path / "q.png", GREEN), k=2, fields="visual")
     assert {hit.id for hit in green} <= {"jpeg-inside.png", "cmyk.jpg"}
 
 
@@ -147,7 +147,7 @@ def test_texts_through_the_real_encoder(tmp_path: Path, zipfian: Command) -> Non
     assert summary["added"] == 2
     assert "long.txt: a text has more than 262,144 tokens" in err
     with zf.Collection.open(tmp_path / "t.zf") as collection:
-        assert [hit.id for hit in collection.search("a puppy", field="latent")] == ["good.txt"]
+        assert [hit.id for hit in collection.search("a puppy", fields="latent")] == ["good.txt"]
         assert collection.get("unknown.txt") is not None
     summary, _ = index(zipfian, folder, tmp_path / "w.zf", "--fields", "words")
     assert summary["added"] == 3, "words take ten megabytes"

@@ -86,7 +86,7 @@ def same_index(a: Path, b: Path) -> None:
         assert one.stats() == two.stats()
         for field in one.fields:
             for asked in ("a dog in the sun", "automobile", "kitten number3 river"):
-                left, right = (c.search(asked, k=60, field=field) for c in (one, two))
+                left, right = (c.search(asked, k=60, fields=field) for c in (one, two))
                 assert [(h.id, h.score) for h in left] == [(h.id, h.score) for h in right]
                 assert len(left) > 0
         left, right = (c.search("puppy light", k=60) for c in (one, two))

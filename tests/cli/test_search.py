@@ -35,7 +35,7 @@ def query(tmp_path: Path) -> Path:
 
 
 def test_search_with_a_picture(path: Path, query: Path, tmp_path: Path, zipfian: Command) -> None:
-    code, out, err = zipfian("search", path, "--image", query, "--field", "visual")
+    code, out, err = zipfian("search", path, "--image", query, "--fields", "visual")
     assert code == 0
     assert "half.png" in out.splitlines()[0], "black and blue, as the query"
     assert str(tmp_path / "photos" / "blue.png") in out, "the path of the picture"
@@ -65,12 +65,14 @@ def test_an_explanation_after_reranking_has_the_visual_words_too(
 
 
 def test_search_with_a_text_marks_what_a_latent_term_found(path: Path, zipfian: Command) -> None:
-    code, out, _ = zipfian("search", path, "hound", "--field", "latent", "--highlight")
+    code, out, _ = zipfian("search", path, "hound", "--fields", "latent", "--highlight")
     assert code == 0
     assert "red.png" in out
     assert "My **puppy** in the sun" in out
     assert "why: latent 1" in out
-    assert zipfian("search", path, "hound", "--field", "words")[1] == ""
+    assert zipfian("search", path, "hound", "--fields", "words")[1] == ""
+    both = json.loads(zipfian("search", path, "hound", "--fields", "words, latent", "--json")[1])
+    assert set(both["hits"][0]["legs"]) == {"words", "latent"}
 
 
 def test_json_carries_everything(path: Path, query: Path, zipfian: Command) -> None:
@@ -111,7 +113,7 @@ def frame(
 
 def test_explain_draws_the_patches(path: Path, query: Path, tmp_path: Path, zipfian: Command) -> None:
     out_file = tmp_path / "why.png"
-    code, out, err = zipfian("explain", path, "half.png", "--image", query, "--field", "visual", "--out", out_file)
+    code, out, err = zipfian("explain", path, "half.png", "--image", query, "--fields", "visual", "--out", out_file)
     assert code == 0, err
     blue, black = out.split("latent 4")
     assert "patch (top centre: row 1, column 3 of 4 x 4) 3.00, patch (top right: row 1, column 4 of 4 x 4) 3.00" in blue
@@ -129,14 +131,14 @@ def test_explain_draws_the_patches(path: Path, query: Path, tmp_path: Path, zipf
     assert sheet[:16, :16].tolist() == asked.tolist()
     assert sheet[:16, 28:44].tolist() == hit.tolist()
     assert sheet[22 + 10, 10].tolist() == list(STRONGEST) and sheet[22 + 22 + 10, 10].tolist() == list(SECOND)
-    tree = json.loads(zipfian("explain", path, "half.png", "--image", query, "--field", "visual", "--json")[1])
+    tree = json.loads(zipfian("explain", path, "half.png", "--image", query, "--fields", "visual", "--json")[1])
     assert tree["value"] == pytest.approx(sum(part["value"] for part in tree["parts"]))
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["hound", "red.png", "--field", "latent", "--out", "x.png"], "nothing to draw"),
+        (["hound", "red.png", "--fields", "latent", "--out", "x.png"], "nothing to draw"),
         (["hound", "red.png", "--out", "x.jpg"], "ends in .png"),
         (["hound", "red.png", "--above", "blue.png", "--out", "x.png"], "leave --above out"),
         (["red.png"], "nothing to look for"),
@@ -171,12 +173,12 @@ class TestMistakes:
         picture(tmp_path / "few" / "a.png", RED)
         path = tmp_path / "few.zf"
         assert zipfian("index", tmp_path / "few", "--into", path, "--fields", "visual")[0] == 0
-        code, _, err = zipfian("search", path, "x", "--field", "dense-text")
+        code, _, err = zipfian("search", path, "x", "--fields", "dense-text")
         assert code == 1
         assert f"add it: zipfian index --into {path} --add-field dense-text" in err
 
     def test_an_unknown_field_and_method(self, path: Path, zipfian: Command) -> None:
-        assert "there is no field 'wurds'" in zipfian("search", path, "x", "--field", "wurds")[2]
+        assert "there is no field 'wurds'" in zipfian("search", path, "x", "--fields", "wurds")[2]
         code, _, err = zipfian("search", path, "x", "--method", "magic")
         assert code == 1
         assert "magic" in err

@@ -110,10 +110,10 @@ def test_heads_and_table_of_any_encoders(zipfian: Command, models: Path, data: P
         c.add({"id": str(i), "image": str(data / "pictures" / f"{i}.png")} for i in range(60, 80))
         c.commit()
         rows = [json.loads(line) for line in (data / "captions.jsonl").read_text().splitlines()][60:]
-        found = [c.search(row["captions"][0], k=5, field="aligned") for row in rows]
+        found = [c.search(row["captions"][0], k=5, fields="aligned") for row in rows]
         share = np.mean([row["image"][:-4] in {h.id for h in hits} for row, hits in zip(rows, found, strict=True)])
         assert share > 2 * chance
-        assert c.search("the river", k=3, field="translated")
+        assert c.search("the river", k=3, fields="translated")
     again = tmp_path / "again"
     assert zipfian(*given, "--out", again)[0] == 0
     assert (again / "align.safetensors").read_bytes() == (out / "align.safetensors").read_bytes()

@@ -124,18 +124,18 @@ def test_explanations_sum_to_the_score(make: Make) -> None:
         c.add({**d, "terms": {"codes": row, "dot": counts}} for d, row, counts in documents)
         c.commit()
         for field, query in (("words", "w1 w2 w40"), ("codes", rows[3]), ("dot", whole[3])):
-            found = c.search(query, field=field)
+            found = c.search(query, fields=field)
             assert len(found) == 10
             for hit in found:
                 told = found.explain(hit)
                 assert told.value == pytest.approx(sum(p.value for p in told.parts), rel=1e-12)
                 assert told.value == pytest.approx(hit.score, rel=1e-5)
-                assert c.explain(query, hit.id, field=field).value == pytest.approx(hit.score, rel=1e-5)
+                assert c.explain(query, hit.id, fields=field).value == pytest.approx(hit.score, rel=1e-5)
                 assert all(p.details["tf"] > 0 and p.details["query_weight"] > 0 for p in told.parts)
             scores = c.score(field, query, [h.id for h in found])
             assert np.allclose(scores, [h.score for h in found], rtol=1e-5)
-        first, second = c.search("w1 w2 w40", field="words")[:2]
-        assert c.why("w1 w2 w40", first.id, second.id, field="words").value == pytest.approx(
+        first, second = c.search("w1 w2 w40", fields="words")[:2]
+        assert c.why("w1 w2 w40", first.id, second.id, fields="words").value == pytest.approx(
             first.score - second.score, rel=1e-4, abs=1e-5
         )
 
@@ -147,7 +147,7 @@ def test_a_kind_of_ones_own_is_as_good(make: Make, kind: Callable[[], Field]) ->
         c.add({**d, "metadata": {"n": i}} for i, d in enumerate(texts(40)))
         c.commit()
         query = texts(40)[3]["text"]
-        found = c.search(query, field="own", k=5)
+        found = c.search(query, fields="own", k=5)
         assert len(found) == 5 and found[0].score == pytest.approx(c.score("own", query, [found[0].id])[0], rel=1e-5)
         for hit in found:
             told = found.explain(hit)
@@ -156,15 +156,15 @@ def test_a_kind_of_ones_own_is_as_good(make: Make, kind: Callable[[], Field]) ->
         both = c.search(query, k=5)
         assert both[0].id == "d3" and set(both[0].fields) == {"own", "words"}
         assert both.explain(both[0]).value == pytest.approx(both[0].score, rel=1e-6)
-        assert all(hit.metadata["n"] > 9 for hit in c.search(query, field="own", where={"n": {">": 9}}))
+        assert all(hit.metadata["n"] > 9 for hit in c.search(query, fields="own", where={"n": {">": 9}}))
         c.delete([found[0].id])
         c.upsert([{"id": "d7", "text": "an unheard word"}])
         c.commit()
-        assert ids(c.search("unheard", field="own")) == ["d7"]
-        assert found[0].id not in ids(c.search(query, field="own", k=40))
+        assert ids(c.search("unheard", fields="own")) == ["d7"]
+        assert found[0].id not in ids(c.search(query, fields="own", k=40))
     with make.open(make.path) as again:  # type: ignore[attr-defined]
         assert again.fields["own"] == kind()
-        assert ids(again.search("unheard", field="own")) == ["d7"]
+        assert ids(again.search("unheard", fields="own")) == ["d7"]
 
 
 def test_evidence_and_highlights(make: Make) -> None:
@@ -241,8 +241,8 @@ def test_latent_terms_fusion_and_reranking(make: Make, tmp_path: Path) -> None:
     with make({"words": Words(), "latent": Latent(sae, encoder=encoder), "dense": Dense(encoder=encoder)}) as c:
         c.add({"id": i, "text": t} for i, t in TEXTS.items())
         c.commit()
-        assert not c.search("hound", field="words")
-        found = c.search("my hound", field="latent")
+        assert not c.search("hound", fields="words")
+        found = c.search("my hound", fields="latent")
         assert found[0].id == "a"
         tree = found.explain(found[0])
         (dog,) = [p for p in tree.parts if p.term == 1]
@@ -314,7 +314,7 @@ def test_what_cannot_be_the_same_says_so(address: str) -> None:
         c.commit()
         scores = c.score("dense", np.array([1.0, 1.0]), ["a", "b"])
         assert scores[0] == pytest.approx(0.5**0.5) and np.isnan(scores[1])
-        assert ids(c.search(np.array([1.0, 1.0]), field="dense")) == ["a"]
+        assert ids(c.search(np.array([1.0, 1.0]), fields="dense")) == ["a"]
         with pytest.raises(InvalidInput, match="keeps what it acknowledged"):
             c.rollback()
         with pytest.raises(InvalidInput, match="copy_from"):

@@ -134,8 +134,8 @@ def shape(tree: Any) -> Any:
 @pytest.mark.parametrize("field", ["words", "latent", "splade", "scalar", "dense"])
 def test_fields_of_texts(notes: Pair, field: str) -> None:
     for asked in QUERIES:
-        agree(notes, asked, field=field)
-        agree(notes, asked, field=field, k=40, where={"n": {"<": 90}})
+        agree(notes, asked, fields=field)
+        agree(notes, asked, fields=field, k=40, where={"n": {"<": 90}})
     ids = [f"d{i}" for i in range(0, N, 7)]
     a, b = (c.score(field, QUERIES[0], ids) for c in notes)
     assert np.allclose(a, b, rtol=CLOSE, atol=0.0)
@@ -180,14 +180,14 @@ def test_adaptive_k_is_chosen_alike(photos: Pair, tmp_path: Path) -> None:
 @pytest.mark.parametrize("field", ["aligned", "translated"])
 def test_fields_across(photos: Pair, field: str) -> None:
     for asked in ("a dog", "green", "red dogs and blue"):
-        agree(photos, asked, field=field, k=20)
+        agree(photos, asked, fields=field, k=20)
         agree(photos, asked)
 
 
 def test_pictures_and_both_at_once(photos: Pair, tmp_path: Path) -> None:
     asked = picture(tmp_path / "q.png", (250, 20, 20), (0, 0, 250))
     for field in ("visual", "dense"):
-        agree(photos, image=asked, field=field, k=30)
+        agree(photos, image=asked, fields=field, k=30)
     agree(photos, "a dog", image=asked)
     agree(photos, image=asked, method="two-stage", rerank_depth=30)
 
@@ -206,7 +206,7 @@ def test_pictures_find_texts(address: str, tmp_path: Path) -> None:
         tmp_path / "both", address, fields, [*documents, *({"id": str(i), "text": "x"} for i in range(4))]
     ):
         asked = picture(tmp_path / "asked.png", (255, 0, 0))
-        for how in ({"field": "aligned"}, {"field": "translated"}, {}):
+        for how in ({"fields": "aligned"}, {"fields": "translated"}, {}):
             agree(pair, image=asked, k=2, **how)
 
 
@@ -216,9 +216,9 @@ def test_what_a_cluster_cannot_do_says_so(notes: Pair) -> None:
         with pytest.raises(InvalidInput, match="the formula is part of the index; use hybrid"):
             big.search("red", method=method)
     with pytest.raises(InvalidInput, match="scoring= is for collections in a folder"):
-        big.search("red", field="words", scoring=BM25())
+        big.search("red", fields="words", scoring=BM25())
     with pytest.raises(InvalidInput, match="ann='hnsw' is for collections in a folder"):
-        big.search("red", field="dense", ann="hnsw")
+        big.search("red", fields="dense", ann="hnsw")
     with pytest.raises(InvalidInput, match="files of an index belong to the cluster"):
         big.check()
     assert big.user == {}
@@ -228,9 +228,9 @@ def test_vectors_are_scanned_up_to_a_limit(notes: Pair, cluster: Any) -> None:
     address = f"opensearch://{cluster.hosts}/methods-notes"
     with opensearch.open(address, scan_documents=N - 1) as few:
         with pytest.raises(LimitExceeded, match=r"would compare 150 vectors one by one, the limit is 149.*two-stage"):
-            few.search("red", field="dense")
+            few.search("red", fields="dense")
         assert few.search("red", method="two-stage")
-        assert few.search("red", field="dense", where={"n": {"<": 100}})
+        assert few.search("red", fields="dense", where={"n": {"<": 100}})
     with pytest.raises(InvalidInput, match="scan_documents must be"):
         opensearch.open(address, scan_documents=-1)
 
@@ -247,8 +247,8 @@ def test_vectors_that_are_hard_to_tell_apart(address: str, tmp_path: Path) -> No
     documents += [{"id": "far", "vector": {"v": (-base).tolist()}}]
     for pair in both(tmp_path, address, {"dense": Dense(vector="v"), "words": Words()}, documents):
         for k in (1, 10, 119, 200):
-            a, b = (c.search(base + 0.01, field="dense", k=k) for c in pair)
+            a, b = (c.search(base + 0.01, fields="dense", k=k) for c in pair)
             assert [(h.id, h.score) for h in a] == [(h.id, h.score) for h in b]
         assert len(b) == 122 and b[121].id == "far"
         with pytest.raises(InvalidInput, match="have 8 numbers, the query's has 3"):
-            pair[1].search(np.ones(3), field="dense")
+            pair[1].search(np.ones(3), fields="dense")

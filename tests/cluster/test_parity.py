@@ -33,7 +33,7 @@ def both(tmp_path: Path, address: str, fields: Any, documents: Sequence[Any], **
 
 
 def compare(pair: tuple[Any, Any], queries: Sequence[Any], field: str, k: int = 10) -> Report:
-    return verify(*pair, queries, field=field, k=k)
+    return verify(*pair, queries, fields=field, k=k)
 
 
 def test_words(tmp_path: Path, address: str) -> None:
@@ -63,8 +63,8 @@ def lengths_explain_it(pair: tuple[Any, Any], queries: Sequence[str]) -> bool:
 
     embedded, cluster = pair
     for query in queries:
-        for hit in cluster.search(query, field="words", k=5):
-            tree = embedded.explain(query, hit.id, field="words")
+        for hit in cluster.search(query, fields="words", k=5):
+            tree = embedded.explain(query, hit.id, fields="words")
             length, mean = rounded(round(tree.details["length"])), tree.details["mean_length"]
             norm = 1.5 * (1 - 0.75 + 0.75 * length / mean)
             by_hand = sum(p.details["idf"] * 2.5 * p.details["tf"] / (p.details["tf"] + norm) for p in tree.parts)
@@ -130,13 +130,13 @@ def test_long_queries_are_cut_and_say_so(tmp_path: Path, address: str) -> None:
     ]
     pair = both(tmp_path, address, fields, documents)
     long = {t: 1.0 + t % 7 for t in range(2000)}
-    found = pair[1].search(long, field="codes")
+    found = pair[1].search(long, fields="codes")
     cut = found.settings["cut"]
     assert cut["terms"] == 2000 and cut["kept"] <= 1024 and 0.0 < cut["loss"] < 0.5
-    exact = pair[0].search(long, field="codes")
+    exact = pair[0].search(long, fields="codes")
     assert len({h.id for h in found} & {h.id for h in exact}) >= 7
     short = dict.fromkeys(range(1000), 1.0)
-    assert "cut" not in pair[1].search(short, field="codes").settings
+    assert "cut" not in pair[1].search(short, fields="codes").settings
     for c in pair:
         c.close()
 
@@ -161,8 +161,8 @@ def test_growing_out_of_one_machine(tmp_path: Path, address: str) -> None:
             assert compare((own, grown), queries, "words").same_order == 1.0
             assert compare((own, grown), codes(10, seed=9), "codes").same_order == 1.0
             assert grown.get("d3") == own.get("d3") and grown.vector("d3").tolist() == [3.0, 1.0]
-            assert [h.id for h in grown.search("w1", where={"n": {"<": 9}}, field="words")] == [
-                h.id for h in own.search("w1", where={"n": {"<": 9}}, field="words")
+            assert [h.id for h in grown.search("w1", where={"n": {"<": 9}}, fields="words")] == [
+                h.id for h in own.search("w1", where={"n": {"<": 9}}, fields="words")
             ]
     other = opensearch.create(f"{address}-other", ["words"])
     with other, pytest.raises(FingerprintMismatch, match="fields="):
@@ -197,7 +197,7 @@ def test_scifact(tmp_path: Path, address: str) -> None:
     gains: list[list[float]] = [[], []]
     overlap = []
     for query, grades in relevant.items():
-        lists = [[h.id for h in c.search(asked[query], field="words")] for c in pair]
+        lists = [[h.id for h in c.search(asked[query], fields="words")] for c in pair]
         overlap.append(len(set(lists[0]) & set(lists[1])) / 10)
         for found, gain in zip(lists, gains, strict=True):
             gain.append(ndcg(found, grades))

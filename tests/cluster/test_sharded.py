@@ -45,7 +45,7 @@ def test_shards_give_the_cluster_what_encoding_on_the_spot_gives(
         with Collection.open(address, trust=sae) as merged, Collection.open(plain, trust=sae) as direct:
             assert list(merged.ids()) == list(direct.ids())
             for asked, field in itertools.product(("puppy river", "a car in the light"), ("words", "latent", None)):
-                left, right = ([(h.id, h.score) for h in c.search(asked, k=N, field=field)] for c in (merged, direct))
+                left, right = ([(h.id, h.score) for h in c.search(asked, k=N, fields=field)] for c in (merged, direct))
                 assert left == right and len(left) > 5
             for doc_id in direct.ids():
                 a, b = (c.vector(doc_id, "dense-text") for c in (merged, direct))

@@ -40,7 +40,7 @@ def c(quick_path: Path) -> Iterator[zf.Collection]:
         assert list(collection.ids()) == ["good"]
         assert collection.columns == {"n": "integer", "tags": "list[string]"}
         assert [h.id for h in collection.search("plant")] == ["good"]
-        assert [h.id for h in collection.search({3: 1.0}, field="latent")] == ["good"]
+        assert [h.id for h in collection.search({3: 1.0}, fields="latent")] == ["good"]
         # types that only refused documents had are free
         collection.add([{"id": "after", "metadata": {"new": "text"}, "vector": {"default": [0, 0], "other": [1]}}])
         assert collection.commit() > 2
@@ -246,27 +246,31 @@ def test_a_text_with_too_many_different_words_is_refused_at_once(
         (lambda c: c.search("unheardof", k=0), InvalidInput, "k must be at least 1, not 0"),
         (lambda c: c.search(""), InvalidInput, "the query is empty"),
         (lambda c: c.search(" \n"), InvalidInput, "the query is empty"),
-        (lambda c: c.search({}, field="latent"), InvalidInput, "the query has no terms"),
-        (lambda c: c.search(([], []), field="latent"), InvalidInput, "the query has no terms"),
+        (lambda c: c.search({}, fields="latent"), InvalidInput, "the query has no terms"),
+        (lambda c: c.search(([], []), fields="latent"), InvalidInput, "the query has no terms"),
         (lambda c: c.search(None), InvalidInput, "nothing to look for: give a text, a picture"),
         (lambda c: c.search(b"plant"), InvalidInput, "a query is a text, Terms, .* not bytes"),
         (lambda c: c.search(7), InvalidInput, "a query is a text, Terms, .* not int"),
-        (lambda c: c.search([1, 2, 3], field="latent"), InvalidInput, "terms must be Terms, "),
+        (lambda c: c.search([1, 2, 3], fields="latent"), InvalidInput, "terms must be Terms, "),
         (lambda c: c.search("a " * 10**6), LimitExceeded, "a query of 2,000,000 characters"),
         (lambda c: c.search(" ".join(map(hex, range(5_000)))), LimitExceeded, "a query of 5,000 terms"),
-        (lambda c: c.search({100: 1.0}, field="latent"), InvalidInput, r"term ids must lie in 0 .. 99"),
-        (lambda c: c.search({1: -1.0}, field="latent"), InvalidInput, "weights must be finite and not negative"),
-        (lambda c: c.search({1: math.nan}, field="latent"), InvalidInput, "weights must be finite"),
-        (lambda c: c.search({1: 1e7}, field="latent"), LimitExceeded, "over the limit"),
-        (lambda c: c.search(([2, 1], [1, 1]), field="latent"), InvalidInput, "must ascend without duplicates"),
+        (lambda c: c.search({100: 1.0}, fields="latent"), InvalidInput, r"term ids must lie in 0 .. 99"),
+        (lambda c: c.search({1: -1.0}, fields="latent"), InvalidInput, "weights must be finite and not negative"),
+        (lambda c: c.search({1: math.nan}, fields="latent"), InvalidInput, "weights must be finite"),
+        (lambda c: c.search({1: 1e7}, fields="latent"), LimitExceeded, "over the limit"),
+        (lambda c: c.search(([2, 1], [1, 1]), fields="latent"), InvalidInput, "must ascend without duplicates"),
         (lambda c: c.search("plant", where={"year": 1}), InvalidInput, "unknown metadata column 'year'"),
         (lambda c: c.search("plant", where={"n": "text"}), InvalidInput, "column 'n' is of type integer"),
         (lambda c: c.search("plant", where={"n": {"~": 1}}), InvalidInput, "unknown operator '~'"),
         (lambda c: c.search("plant", where=[1]), InvalidInput, "a filter is a mapping"),
         (lambda c: c.search("unheardof", where={"year": 1}), InvalidInput, "unknown metadata column 'year'"),
         (lambda c: c.search("plant", scoring="bm25"), InvalidInput, r"scoring must be BM25\(...\)"),
-        (lambda c: c.search("plant", field="nothing"), InvalidInput, "there is no field 'nothing'"),
-        (lambda c: c.search("plant", field=3), InvalidInput, "there is no field 3"),
+        (lambda c: c.search("plant", fields="nothing"), InvalidInput, "there is no field 'nothing'"),
+        (
+            lambda c: c.search("plant", fields=3),
+            InvalidInput,
+            "fields= is the name of a field, or a sequence of names, not 3",
+        ),
         (lambda c: c.score("words", "plant", "good"), InvalidInput, "put a single id into a list"),
         (lambda c: c.score("words", "plant", [3]), InvalidInput, "a document id must be a string"),
         (lambda c: c.score("words", "", ["good"]), InvalidInput, "the query is empty"),

@@ -144,7 +144,7 @@ def finish(path: Path, wanted: zf.Collection, thorough: bool) -> None:
         assert list(c.ids()) == list(wanted.ids())
         for field, asked in QUERIES.items():
             for query in asked:
-                assert ranking(c.search(query, 50, field=field)) == ranking(wanted.search(query, 50, field=field))
+                assert ranking(c.search(query, 50, fields=field)) == ranking(wanted.search(query, 50, fields=field))
         if thorough:
             assert_same(c, wanted, QUERIES, formulas=(None,))
             report = c.check()

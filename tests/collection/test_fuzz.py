@@ -123,7 +123,7 @@ def test_only_our_errors_and_no_poison(steps: list[tuple[str, list[Any]]], asked
             for query, where, k in asked:
                 for field in (None, "latent"):
                     try:
-                        found = c.search(query, k, where, field=field)
+                        found = c.search(query, k, where, fields=field)
                         assert all(math.isfinite(hit.score) and hit.score > 0.0 for hit in found)
                         assert all(found.explain(hit).value == hit.score for hit in found)
                     except ZipfianError as e:

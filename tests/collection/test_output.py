@@ -40,7 +40,7 @@ def two(tmp_path: Path) -> zf.Collection:
 
 class TestValues:
     def test_they_are_json_and_complete(self, two: zf.Collection) -> None:
-        found = two.search("plants food", field="words", where={"day": {"<": date(2025, 1, 1)}})
+        found = two.search("plants food", fields="words", where={"day": {"<": date(2025, 1, 1)}})
         values = found.to_dict()
         assert json.loads(json.dumps(values, allow_nan=False)) == values
         assert list(values) == ["query", "generation", "hits", "settings", "timings"]
@@ -56,13 +56,13 @@ class TestValues:
         assert full["metadata"] == {"day": "2024-01-31", "tags": ["x", "y"]}
 
     def test_queries_that_are_no_texts(self, two: zf.Collection, notes: zf.Collection) -> None:
-        for found in (two.search(np.array([1.0, 1.0]), field="near"), notes.search({1: 1.0}, field="latent")):
+        for found in (two.search(np.array([1.0, 1.0]), fields="near"), notes.search({1: 1.0}, fields="latent")):
             assert found and json.dumps(found.to_dict(documents=True), allow_nan=False)
 
 
 class TestTables:
     def test_arrow(self, two: zf.Collection) -> None:
-        found = two.search("plants food", field="words")
+        found = two.search("plants food", fields="words")
         table = found.to_arrow()
         assert table.column_names == ["rank", "id", "score", "words.rank", "words.score", "words.share"]
         assert table.to_pylist()[0] == {
@@ -72,12 +72,12 @@ class TestTables:
         full = found.to_arrow(documents=True)
         assert full.column("text").to_pylist() == ["Plants make food.", "Plants and cats."]
         assert json.loads(full.column("metadata").to_pylist()[0])["day"] == "2024-01-31"
-        nothing = two.search("unheard", field="words").to_arrow(documents=True)
+        nothing = two.search("unheard", fields="words").to_arrow(documents=True)
         assert len(nothing) == 0 and nothing.schema.field("score").type == "double"
         assert nothing.column_names == ["rank", "id", "score", "text", "metadata"]
 
     def test_what_is_not_installed_is_named(self, two: zf.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-        found = two.search("plants", field="words")
+        found = two.search("plants", fields="words")
         monkeypatch.setitem(sys.modules, "pandas", None)
         with pytest.raises(MissingExtra, match=r"a data frame of results needs .* pip install 'zipfian\[pandas\]'"):
             found.to_pandas()
@@ -87,7 +87,7 @@ class TestTables:
 
     def test_pandas_takes_the_table(self, two: zf.Collection) -> None:
         pandas = pytest.importorskip("pandas")
-        frame = two.search("plants", field="words").to_pandas()
+        frame = two.search("plants", fields="words").to_pandas()
         assert isinstance(frame, pandas.DataFrame) and set(frame["id"]) == {"a", "b"}
 
 
@@ -124,13 +124,13 @@ def harmless(source: str) -> Page:
 
 class TestNotebook:
     def test_hits_passages_and_reasons(self, two: zf.Collection) -> None:
-        found = two.search("plants food", field="words")
+        found = two.search("plants food", fields="words")
         page = harmless(found._repr_html_())
         assert [tag for tag, _ in page.elements].count("mark") == 3
         for part in ("2 hits for plants food", "Plants make food.", f"{found[0].score:.4f}", "food", "plant"):
             assert part in page.text
         assert f"{found.explain(found[0]).parts[0].value:+.3f}" in page.text
-        assert "0 hits" in harmless(two.search("unheard", field="words")._repr_html_()).text
+        assert "0 hits" in harmless(two.search("unheard", fields="words")._repr_html_()).text
 
     def test_each_field_gets_its_share(self, tmp_path: Path) -> None:
         latent = Latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=ToyText())

@@ -208,13 +208,13 @@ class TestSearch:
     def test_fields_are_chosen_by_the_query(self, notes: zf.Collection) -> None:
         assert notes.search("light").settings["field"] == "words"
         assert notes.search({1: 1.0}).settings["field"] == "latent"
-        assert notes.search({1: 1.0}, field="latent").settings["field"] == "latent"
+        assert notes.search({1: 1.0}, fields="latent").settings["field"] == "latent"
         with pytest.raises(InvalidInput, match="field 'words' takes a text"):
-            notes.search({1: 1.0}, field="words")
+            notes.search({1: 1.0}, fields="words")
         with pytest.raises(InvalidInput, match="field 'latent' takes ready-made terms, not a text"):
-            notes.search("light", field="latent")
+            notes.search("light", fields="latent")
         with pytest.raises(InvalidInput, match="no field 'visual'; the collection has: words, latent"):
-            notes.search("light", field="visual")
+            notes.search("light", fields="visual")
         notes.add_field("visual", Sparse(3), {})
         notes.commit()
         with pytest.raises(InvalidInput, match=r"several fields take terms \(latent, visual\)"):
@@ -259,7 +259,7 @@ class TestSearch:
             c.merge()
             c.add_field("more", Sparse(3), {})
             assert c.commit() == 2
-            assert not c.search({1: 1.0}, field="more")
+            assert not c.search({1: 1.0}, fields="more")
             c.add(DOCUMENTS)
             c.commit()
             c.delete([d["id"] for d in DOCUMENTS])

@@ -45,7 +45,7 @@ class TestFilters:
     def test_as_deep_as_allowed(self, path: Path, wrap: Callable[[Any], Any]) -> None:
         where = nested(MAX_FILTER_DEPTH - 1, wrap, {"lang": {"in": ["en", "de"]}})
         with zf.Collection.open(path) as c:
-            assert [h.id for h in c.search("apple", field="words", where=where)] == ["a"]
+            assert [h.id for h in c.search("apple", fields="words", where=where)] == ["a"]
 
     def test_values_nested_deep(self, path: Path) -> None:
         with zf.Collection.open(path) as c:
@@ -97,24 +97,24 @@ class TestVectors:
     @pytest.mark.parametrize("query", [[3e38, 4e38], [3e-40, 4e-40], [3e300, 4e300], [3, 4]])
     def test_a_direction_is_a_direction_however_long(self, path: Path, query: list[float]) -> None:
         with zf.Collection.open(path) as c:
-            (hit,) = c.search(np.array(query), field="near")
+            (hit,) = c.search(np.array(query), fields="near")
         assert hit.score == pytest.approx(1.0, abs=1e-4)
 
     def test_stored_vectors_of_extreme_length(self, path: Path) -> None:
         with zf.Collection.open(path, "w") as c:
             c.add([{"id": "huge", "vector": [3e38, 3e38]}, {"id": "tiny", "vector": [1e-40, 0.0]}])
             c.commit()
-            found = {h.id: h.score for h in c.search(np.array([1.0, 1.0]), field="near")}
+            found = {h.id: h.score for h in c.search(np.array([1.0, 1.0]), fields="near")}
         assert found["huge"] == pytest.approx(1.0)
         assert found["tiny"] == 0.0  # too short to have a direction
 
     def test_zeros_have_none(self, path: Path) -> None:
         with zf.Collection.open(path) as c, pytest.raises(InvalidInput, match="no direction"):
-            c.search(np.zeros(2), field="near")
+            c.search(np.zeros(2), fields="near")
 
     def test_a_list_is_taken_for_terms(self, path: Path) -> None:
         with zf.Collection.open(path) as c, pytest.raises(InvalidInput, match="vector"):
-            c.search([3e38] * 3, field="near")
+            c.search([3e38] * 3, fields="near")
 
 
 @pytest.mark.parametrize("k", [True, np.True_, 1.0, "3", None, np.array([1, 2]), 3 + 0j])

@@ -127,7 +127,7 @@ def test_a_field_added_later_brings_its_transform_along(
     shutil.rmtree(folder)
     monkeypatch.setattr(model_module, "_SCALAR", {})
     with Collection.open(tmp_path / "y.zf") as again:
-        assert again.search("dog", field="scalar")
+        assert again.search("dog", fields="scalar")
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut", "changed", "other"])
@@ -177,7 +177,7 @@ def test_it_can_be_added_to_documents_that_are_there(tmp_path: Path, folder: Pat
         later.add_field("scalar", field)
         later.commit()
         for asked in ("dog", "light"):
-            left, right = (c.search(asked, k=5, field="scalar") for c in (whole, later))
+            left, right = (c.search(asked, k=5, fields="scalar") for c in (whole, later))
             assert [(h.id, h.score) for h in left] == [(h.id, h.score) for h in right] and len(left)
 
 

@@ -76,11 +76,11 @@ class TestManyQueries:
                 found = again.search_many(queries, threads=2)
                 assert [[(h.id, h.score, h.fields) for h in f] for f in found] == alone
                 assert passes == [queries]
-                again.search_many(["kitten in the night"], field="words")
+                again.search_many(["kitten in the night"], fields="words")
                 assert len(passes) == 1
 
     def test_terms_and_vectors(self, notes: zf.Collection) -> None:
-        found = notes.search_many([{1: 1.0}, ([4], [2.0])], field="latent")
+        found = notes.search_many([{1: 1.0}, ([4], [2.0])], fields="latent")
         assert [[h.id for h in f] for f in found] == [["e", "d"], ["d"]]
 
     def test_what_is_refused(self, many: zf.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,8 +89,8 @@ class TestManyQueries:
                 many.search_many(queries)
         with pytest.raises(InvalidInput, match="the query is empty"):
             many.search_many(["sun", ""])
-        with pytest.raises(InvalidInput, match="no option 'fields'; options of a search are where, offset"):
-            many.search_many(["sun"], fields="words")
+        with pytest.raises(InvalidInput, match="no option 'field'; options of a search are where, offset"):
+            many.search_many(["sun"], field="words")
         with pytest.raises(InvalidInput, match="2 queries and 1 images"):
             many.search_many(["sun", "light"], images=[b"x"])
         for threads in (0, True, 1.5, limits.MAX_SEARCH_THREADS + 1):
@@ -205,7 +205,7 @@ class TestCopying:
             assert list(new.documents()) == list(old.documents())
             assert dict(new.fields) == dict(old.fields) and new.vector("c").tolist() == [1.0, 2.0]
             for query, field in (("plants light", "words"), ({1: 1.0, 4: 0.5}, "latent")):
-                theirs, ours = old.search(query, field=field), new.search(query, field=field)
+                theirs, ours = old.search(query, fields=field), new.search(query, fields=field)
                 assert [(h.id, h.score) for h in ours] == [(h.id, h.score) for h in theirs] != []
             assert new.copy_from(path, existing="skip") == 0
             with pytest.raises(InvalidInput, match="'a' is in the collection already"):

@@ -139,9 +139,9 @@ class TestAddField:
         notes.add_field("exact", Words(stem=False, stop_words=False))
         notes.add([{"id": "g", "text": "plants"}])
         notes.commit()
-        assert [h.id for h in notes.search("plants", field="exact")] == ["f", "g", "a"]
-        assert not notes.search("plant", field="exact")
-        assert notes.search("plant", field="words")
+        assert [h.id for h in notes.search("plants", fields="exact")] == ["f", "g", "a"]
+        assert not notes.search("plant", fields="exact")
+        assert notes.search("plant", fields="words")
         assert notes.check().ok
 
     def test_ready_made_terms_by_id(self, notes: zf.Collection) -> None:
@@ -149,7 +149,11 @@ class TestAddField:
         notes.add([{"id": "f", "terms": {"visual": {0: 2}}}])
         notes.merge()
         notes.commit()
-        assert [(h.id, h.score) for h in notes.search({0: 1.0}, field="visual")] == [("a", 3.0), ("f", 2.0), ("e", 1.0)]
+        assert [(h.id, h.score) for h in notes.search({0: 1.0}, fields="visual")] == [
+            ("a", 3.0),
+            ("f", 2.0),
+            ("e", 1.0),
+        ]
         assert notes.check().ok
 
     def test_is_all_or_nothing(self, notes: zf.Collection) -> None:
@@ -175,4 +179,4 @@ class TestAddField:
         assert set(notes.fields) == {"words", "latent"}
         notes.add_field("visual", Sparse(3), {"a": {0: 1.0}})
         notes.commit()
-        assert [h.id for h in notes.search({0: 1.0}, field="visual")] == ["a"]
+        assert [h.id for h in notes.search({0: 1.0}, fields="visual")] == ["a"]

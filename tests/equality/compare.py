@@ -60,7 +60,7 @@ def assert_same(
         for query in asked:
             for formula in formulas:
                 for k in (3, max(100, len(ids))):
-                    a, b = (c.search(query, k, field=field, scoring=formula) for c in (one, two))
+                    a, b = (c.search(query, k, fields=field, scoring=formula) for c in (one, two))
                     assert ranking(a) == ranking(b), (field, query, formula, k)
                     compared += 1
                 scores = [c.score(field, query, ids, scoring=formula).tolist() for c in (one, two)]

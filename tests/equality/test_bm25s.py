@@ -129,7 +129,7 @@ def test_scifact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         collection.add_field("plain", plain)
         collection.commit()
         unstemmed = [
-            ndcg([h.id for h in collection.search(q, 10, field="plain")], judged[i]) for i, q in queries.items()
+            ndcg([h.id for h in collection.search(q, 10, fields="plain")], judged[i]) for i, q in queries.items()
         ]
     mean, lower = sum(measured) / len(measured), sum(unstemmed) / len(unstemmed)
     with capsys.disabled():

@@ -67,7 +67,7 @@ def test_same_ranking_and_scores(both: tuple[Path, list[str], list[Terms]], form
             weights = rng.uniform(0.1, 3.0, len(terms)).astype(np.float32)
             want, scores = engine.search(terms, weights, k=40)
             for field in ("fixed", "exact"):
-                found = c.search(Terms(terms, weights), 40, field=field)
+                found = c.search(Terms(terms, weights), 40, fields=field)
                 np.testing.assert_allclose([h.score for h in found], scores, rtol=tolerance)
                 if exact:  # else near-ties may change places
                     assert [h.id for h in found] == [ids[i] for i in want]

@@ -33,7 +33,7 @@ class FakeCollection:
     def search(self, question: Query, k: int = 10, **options: Any) -> FakeResults:
         self.asked.append({"question": question, "k": k, **options})
         key = question.text if question.text is not None else Path(str(question.image)).name
-        found = self.answers[options.get("method") or options["field"]].get(key, ())
+        found = self.answers[options.get("method") or options["fields"]].get(key, ())
         return FakeResults(FakeHit(doc, 1.0 / rank, rank) for rank, doc in enumerate(found[:k], 1))
 
     def stats(self) -> dict[str, Any]:

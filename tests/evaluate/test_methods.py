@@ -41,7 +41,7 @@ def test_what_a_collection_is_asked() -> None:
     methods.search(collection, METHODS["latent-table"], question, 3)
     methods.search(collection, METHODS["latent"], question, 3)
     table, encoder = collection.asked
-    assert (table["k"], table["field"], table["question"].mode) == (3, "latent", "table")
+    assert (table["k"], table["fields"], table["question"].mode) == (3, "latent", "table")
     assert encoder["question"].mode is None
     assert table["question"]._passes is encoder["question"]._passes  # one pass of the encoder for both
 
@@ -49,7 +49,7 @@ def test_what_a_collection_is_asked() -> None:
 def test_registering() -> None:
     with pytest.raises(InvalidInput, match="already"):
         register(METHODS["words"])
-    register(Method("mine", "a test", {"text": ("words",)}, {"field": "words"}))
+    register(Method("mine", "a test", {"text": ("words",)}, {"fields": "words"}))
     try:
         assert "mine" in names("text") and "mine" not in names("image")
     finally:

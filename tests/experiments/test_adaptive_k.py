@@ -70,7 +70,7 @@ def test_measures_are_those_of_the_lab(notes: zf.Collection) -> None:
     run = {}
     for key, text in QUERIES.items():
         ignored = which.dataset.ignore.get(key, frozenset())
-        run[key] = [(h.id, h.score) for h in notes.search(text, k=len(TEXTS), field="latent") if h.id not in ignored]
+        run[key] = [(h.id, h.score) for h in notes.search(text, k=len(TEXTS), fields="latent") if h.id not in ignored]
     wanted = measures.evaluate(run, QRELS, ["r@1", "map"])
     for key, one in kept.items():
         assert one.measured(0) == pytest.approx((wanted["r@1"][key], wanted["map"][key]))

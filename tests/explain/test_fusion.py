@@ -43,7 +43,8 @@ def fused(method: Method, seed: int = 0) -> tuple[Fused, dict[int, dict[str, Exp
     for name, scores, matching in (("words", words, words > 0), ("dense", dense, dense > -2)):
         docs = np.flatnonzero(matching)
         docs = docs[np.lexsort((docs, -scores[docs]))][:12]
-        fields.append(FieldList(name, docs, scores[docs], 30, coverage=0.95 if name == "words" else None))
+        told = {"weight": 1.0, "coverage": 0.95} if name == "words" else {"weight": 0.5}
+        fields.append(FieldList(name, docs, scores[docs], 30, **told))
     found = method.fuse(gather(fields, lambda i, d: (words, dense)[i][d]))
     trees = {
         d: {

@@ -109,8 +109,8 @@ def test_it_keeps_every_promise() -> None:
 
 
 def test_it_finds_what_words_do_not(made: zf.Collection) -> None:
-    assert not made.search("fotosynthesis", field="words")
-    found = made.search("fotosynthesis", field="grams")
+    assert not made.search("fotosynthesis", fields="words")
+    found = made.search("fotosynthesis", fields="grams")
     assert [hit.id for hit in found] == ["a", "b"]
     tree = found.explain(found[0])
     assert tree.value == found[0].score == pytest.approx(sum(part.value for part in tree.parts))
@@ -122,11 +122,11 @@ def test_it_finds_what_words_do_not(made: zf.Collection) -> None:
 
 
 def test_terms_that_are_numbers(made: zf.Collection) -> None:
-    found = made.search("two two", field="lengths")
+    found = made.search("two two", fields="lengths")
     assert [(hit.id, hit.score) for hit in found] == [("b", 2.0)]  # "the", twice asked for
     (part,) = found.explain(found[0]).parts
     assert (part.label, part.term, part.value) == ("3 letters", 3, 2.0)
-    assert [hit.id for hit in made.search({3: 1.0}, field="lengths")] == ["b"]
+    assert [hit.id for hit in made.search({3: 1.0}, fields="lengths")] == ["b"]
 
 
 def test_it_takes_part_in_a_hybrid_and_in_filters(made: zf.Collection) -> None:
@@ -135,7 +135,7 @@ def test_it_takes_part_in_a_hybrid_and_in_filters(made: zf.Collection) -> None:
     assert found[0].id == "a" and set(found[0].fields) == {"grams", "words", "lengths"}
     assert sum(seen.share for seen in found[0].fields.values()) == pytest.approx(found[0].score)
     assert found.explain(found[0]).value == found[0].score
-    assert [hit.id for hit in made.search("fotosynthesis", field="grams", where={"n": {">": 1}})] == ["b"]
+    assert [hit.id for hit in made.search("fotosynthesis", fields="grams", where={"n": {">": 1}})] == ["b"]
     assert made.search("plants", method="rrf")[0].id == "a"
     assert made.search("grams of plants", method="tfidf")[0].id == "a"  # the first lexical field
 
@@ -154,14 +154,14 @@ def test_it_lives_on_in_files(made: zf.Collection, tmp_path: Path) -> None:
         again.add_field("sizes", Lengths())
         again.commit()
         assert [(hit.id, hit.score) for hit in again.search("fotosynthesis sleep", method="hybrid")] == before
-        assert [hit.id for hit in again.search("zer", field="pairs")] == ["b"]
-        assert [hit.id for hit in again.search("ab abcde", field="sizes")] == ["a", "b"]
+        assert [hit.id for hit in again.search("zer", fields="pairs")] == ["b"]
+        assert [hit.id for hit in again.search("ab abcde", fields="sizes")] == ["a", "b"]
         fields = again.fields
     with zf.Collection.create(tmp_path / "d.zf", fields) as copied:
         copied.copy_from(tmp_path / "c.zf")
         copied.commit()
-        assert [hit.id for hit in copied.search("ab abcde", field="sizes")] == ["a", "b"]
-        assert [hit.id for hit in copied.search("fotosynthesis", field="grams")] == ["a", "b"]
+        assert [hit.id for hit in copied.search("ab abcde", fields="sizes")] == ["a", "b"]
+        assert [hit.id for hit in copied.search("fotosynthesis", fields="grams")] == ["a", "b"]
 
 
 def test_a_kind_that_nobody_registered_is_refused(

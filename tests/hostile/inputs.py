@@ -185,16 +185,16 @@ def _large_text(rng: Random, c: zf.Collection) -> str:
 
 def _odd_query(rng: Random, c: zf.Collection) -> str:
     asked = pools.anything(rng)
-    return f"{len(c.search(asked, field=rng.choice([None, 'words', 'codes', 'near'])))} hits"
+    return f"{len(c.search(asked, fields=rng.choice([None, 'words', 'codes', 'near'])))} hits"
 
 
 def _odd_query_terms(rng: Random, c: zf.Collection) -> str:
-    return f"{len(c.search(pools.terms(rng, TERMS), field='codes'))} hits"
+    return f"{len(c.search(pools.terms(rng, TERMS), fields='codes'))} hits"
 
 
 def _odd_query_vector(rng: Random, c: zf.Collection) -> str:
     asked = pools.vector(rng, DIM)
-    hits = c.search(asked if rng.random() < 0.2 else np.asarray(asked), field="near", k=5)
+    hits = c.search(asked if rng.random() < 0.2 else np.asarray(asked), fields="near", k=5)
     scores = [h.score for h in hits]
     plain = np.asarray(asked, np.float64)
     if plain.any() and (
@@ -211,9 +211,9 @@ def _long_query(rng: Random, c: zf.Collection) -> str:
 
 def _odd_k(rng: Random, c: zf.Collection) -> str:
     k = rng.choice(pools.NUMBERS)
-    found = c.search("apple river", k=k, field="words")
+    found = c.search("apple river", k=k, fields="words")
     if isinstance(k, bool | float | str | np.bool_) or len(found) != min(
-        int(k), len(c.search("apple river", k=100, field="words"))
+        int(k), len(c.search("apple river", k=100, fields="words"))
     ):
         raise WrongAnswer(f"k={k!r:.40} gave {len(found)} hits")
     return f"{len(found)} hits"
@@ -238,9 +238,9 @@ def _odd_filter(rng: Random, c: zf.Collection) -> str:
         return {key: inside if key != "not" and rng.random() < 0.9 else part(level + 1)}
 
     where = part(0)
-    all_ids = {h.id for h in c.search("apple river stone red", k=100, field="words")}
-    yes = {h.id for h in c.search("apple river stone red", k=100, field="words", where=where)}
-    no = {h.id for h in c.search("apple river stone red", k=100, field="words", where={"not": where})}
+    all_ids = {h.id for h in c.search("apple river stone red", k=100, fields="words")}
+    yes = {h.id for h in c.search("apple river stone red", k=100, fields="words", where=where)}
+    no = {h.id for h in c.search("apple river stone red", k=100, fields="words", where={"not": where})}
     if yes | no != all_ids or yes & no:
         raise WrongAnswer(f"a filter and its opposite share {yes & no} and miss {all_ids - yes - no}")
     return f"{len(yes)} of {len(all_ids)}"
@@ -251,11 +251,11 @@ def _deep_filter(rng: Random, c: zf.Collection) -> str:
     where = where if isinstance(where, dict) else rng.choice([{"lang": where}, {"lang": {"in": where}}, {"and": where}])
     if rng.random() < 0.3:
         return str(c.score("words", "apple", ["good1"], where=where))
-    return f"{len(c.search('apple', field='words', where=where))} hits"
+    return f"{len(c.search('apple', fields='words', where=where))} hits"
 
 
 def _cyclic_filter(rng: Random, c: zf.Collection) -> str:
-    return f"{len(c.search('apple', field='words', where=pools.cyclic(rng)))} hits"
+    return f"{len(c.search('apple', fields='words', where=pools.cyclic(rng)))} hits"
 
 
 def _odd_fusion(rng: Random, c: zf.Collection) -> str:
@@ -271,7 +271,7 @@ def _odd_fusion(rng: Random, c: zf.Collection) -> str:
     ]
     chosen = rng.choice(made)()
     if isinstance(chosen, zf.BM25):
-        return f"{len(c.search('apple', field='words', scoring=chosen))} hits"
+        return f"{len(c.search('apple', fields='words', scoring=chosen))} hits"
     if isinstance(chosen, AdaptiveK):
         return "made"
     return f"{len(c.search('apple', method=chosen))} hits"
@@ -279,12 +279,12 @@ def _odd_fusion(rng: Random, c: zf.Collection) -> str:
 
 def _odd_reading(rng: Random, c: zf.Collection) -> str:
     value = pools.anything(rng)
-    found = c.search("apple river", field="words")
+    found = c.search("apple river", fields="words")
     calls: list[Callable[[], Any]] = [
         lambda: c.get(value), lambda: c.vector(value), lambda: c.vector("good1", value), lambda: value in c,
         lambda: c.score("words", "apple", value), lambda: c.score(value, "apple", ["good1"]),
         lambda: c.score("words", "apple", [value]), lambda: c.explain("apple", value),
-        lambda: c.explain(value, "good1"), lambda: c.explain("apple", "good1", field=value),
+        lambda: c.explain(value, "good1"), lambda: c.explain("apple", "good1", fields=value),
         lambda: found.highlight(found[0], max_chars=value), lambda: found.highlight(found[0], max_snippets=value),
         lambda: found.explain(value), lambda: c.why("apple", "good1", value),
     ]  # fmt: skip

@@ -52,10 +52,10 @@ def _good(rng: Random, i: int) -> dict[str, Any]:
 def answers(c: zf.Collection) -> dict[str, Found]:
     """What the good documents are found by."""
     asked: dict[str, Callable[[], Any]] = {
-        "words": lambda: c.search("apple river stone red", k=100, field="words"),
-        "codes": lambda: c.search(dict.fromkeys(range(0, TERMS, 3), 1.0), k=100, field="codes"),
-        "near": lambda: c.search(np.linspace(-1, 1, DIM), k=100, field="near"),
-        "filtered": lambda: c.search("apple river stone red", k=100, field="words", where={"year": {">=": 2008}}),
+        "words": lambda: c.search("apple river stone red", k=100, fields="words"),
+        "codes": lambda: c.search(dict.fromkeys(range(0, TERMS, 3), 1.0), k=100, fields="codes"),
+        "near": lambda: c.search(np.linspace(-1, 1, DIM), k=100, fields="near"),
+        "filtered": lambda: c.search("apple river stone red", k=100, fields="words", where={"year": {">=": 2008}}),
     }
     return {name: [(h.id, h.score) for h in ask() if h.id.startswith("good")] for name, ask in asked.items()}
 

@@ -110,7 +110,7 @@ def use(path: Path, rng: random.Random, write: bool) -> str:
             attempt(lambda: found.add([{"id": "new", "text": "a new dog"}]))
             attempt(lambda: found.add_field("more", Words(language="german")))
             attempt(found.commit)
-            attempt(lambda: found.search("hound", field="more"))
+            attempt(lambda: found.search("hound", fields="more"))
     if refused:
         raise refused[0]
     return f"{done} steps"

@@ -71,7 +71,7 @@ def suffer_file(attack: str, folder: Path) -> str:
     models._SCALAR.clear()  # else the honest transform that this process knows would answer
     with Collection.open(folder / "c.zf", encodings=False) as found:
         problems = found.check().problems
-        found.search(QUERY, field="scalar")
+        found.search(QUERY, fields="scalar")
         if problems:
             raise WrongAnswer(f"search uses a transform that check complains about: {problems}")
     return "searched"

@@ -63,7 +63,7 @@ def suffer(attack: str, rng: random.Random, folder: Path) -> str:
     bait = () if attack.startswith("text") else (folder / "outside",)
     with tripwire(*bait), Collection.open(folder / "c.zf", "w", encodings=False, **options) as found:
         steps: list[Callable[[], Any]] = [
-            lambda: _no_patches(found.explain(None, "x", image=asked, field="visual")),
+            lambda: _no_patches(found.explain(None, "x", image=asked, fields="visual")),
             lambda: found.search(image=asked, method="late", k=1, rerank_depth=1),
             lambda: found.add_field("dense", Dense(encoder=known.image)),
         ]

@@ -103,7 +103,7 @@ def sample() -> Sample:
     with Collection.open(made.collection, encodings=False) as found:
         for field in FIELDS:
             ask(found, field)
-        found.explain(None, "a", image=made.pictures["a"].read_bytes(), field="visual")
+        found.explain(None, "a", image=made.pictures["a"].read_bytes(), fields="visual")
         found.search(QUERY, method="late")
     return made
 
@@ -112,7 +112,7 @@ def ask(collection: Any, field: str) -> Any:
     """The search that suits a field of the sample, whatever its settings have become."""
     known = collection.fields[field]
     if known.takes == "terms":
-        return collection.search({0: 1.0, 9: 1.0}, field=field, k=4)
+        return collection.search({0: 1.0, 9: 1.0}, fields=field, k=4)
     if known.takes == "image":
-        return collection.search(image=np.full((8, 8, 3), 200, np.uint8), field=field, k=4)
-    return collection.search(QUERY, field=field, k=4)
+        return collection.search(image=np.full((8, 8, 3), 200, np.uint8), fields=field, k=4)
+    return collection.search(QUERY, fields=field, k=4)

@@ -154,14 +154,14 @@ def _use(path: Path, questions: int = 8) -> None:
         vector = np.array([0.1, -0.2, 0.3, 0.1, 0.0, 0.4], np.float32)
         where = {"year": {">=": 2000}, "tags": ["a", "b"], "lang": {"!=": "de"}, "weight": {"<": 10**18}}
         asked: list[tuple[Any, dict[str, Any]]] = [
-            ("light of the sun", {"field": "words"}),
-            ("cat dog", {"field": "words", "k": 100_000}),
-            ("stone river", {"field": "words", "where": where}),
-            ({3: 1.0, 17: 2.0, 250: 0.5}, {"field": "codes"}),
-            (dict.fromkeys(range(0, 500, 5), 1.0), {"field": "codes", "k": 1_000, "where": {"flag": True}}),
-            ({3: 1.0, 17: 2.0}, {"field": "floats", "where": {"day": {">=": "2024-01-10"}, "counts": {">": 5}}}),
-            (vector, {"field": "near"}),
-            (vector, {"field": "near", "k": 500, "where": {"not": {"lang": "en"}}}),
+            ("light of the sun", {"fields": "words"}),
+            ("cat dog", {"fields": "words", "k": 100_000}),
+            ("stone river", {"fields": "words", "where": where}),
+            ({3: 1.0, 17: 2.0, 250: 0.5}, {"fields": "codes"}),
+            (dict.fromkeys(range(0, 500, 5), 1.0), {"fields": "codes", "k": 1_000, "where": {"flag": True}}),
+            ({3: 1.0, 17: 2.0}, {"fields": "floats", "where": {"day": {">=": "2024-01-10"}, "counts": {">": 5}}}),
+            (vector, {"fields": "near"}),
+            (vector, {"fields": "near", "k": 500, "where": {"not": {"lang": "en"}}}),
         ]
         for query, options in asked[-questions:]:
             results = found.search(query, **options)

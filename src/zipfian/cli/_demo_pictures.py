@@ -128,7 +128,7 @@ def _by_part(report: Report, collection: Collection, gallery: dict[Path, _demo_d
             part = image.crop((left, top, width - left, height - top)).convert("L").convert("RGB")
             pixels = np.asarray(ImageOps.mirror(part))
             for field in right:
-                hits = collection.search(None, k=1, image=pixels, field=field)
+                hits = collection.search(None, k=1, image=pixels, fields=field)
                 right[field] += len(hits) > 0 and hits[0].id == path.name
     report.heading("Search with a part: the middle quarter of each picture, mirrored and without colour")
     for field, count in right.items():
@@ -141,7 +141,7 @@ def _by_text(report: Report, collection: Collection) -> None:
     report.heading(f"Search with words: {TEXT_QUESTION!r}, which no caption says")
     found: dict[str, Any] = {}
     for field in ("words", "latent"):
-        results = collection.search(TEXT_QUESTION, k=1, field=field)
+        results = collection.search(TEXT_QUESTION, k=1, fields=field)
         report.say(f"{field}:" + ("" if len(results) else " nothing"))
         if not report.as_json:
             for hit in results:

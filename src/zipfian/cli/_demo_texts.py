@@ -108,10 +108,10 @@ def _ask(report: Report, collection: Collection) -> Results:
     """Ask by words; the results of the first question are used where there is nothing better to explain."""
     report.heading("Search by words: BM25, and a metadata filter where one is shown")
     with report.time("first search: kernels loaded, or compiled if never used before"):
-        first = collection.search(QUESTIONS[0][0], k=HITS, field="words")
+        first = collection.search(QUESTIONS[0][0], k=HITS, fields="words")
     for question, where in QUESTIONS:
         with report.time(f"search: {question}"):
-            results = collection.search(question, k=HITS, where=where, field="words")
+            results = collection.search(question, k=HITS, where=where, fields="words")
         _show(report, f"{question}" + (f"  where {where}" if where else ""), results)
     return first
 
@@ -119,10 +119,10 @@ def _ask(report: Report, collection: Collection) -> Results:
 def _ask_meaning(report: Report, collection: Collection) -> Results:
     """One question twice: by its words, then by what it means."""
     report.heading("Search by meaning: latent terms of a frozen encoder, each with a label")
-    words = collection.search(MEANING, k=HITS, field="words")
+    words = collection.search(MEANING, k=HITS, fields="words")
     _show(report, f"{MEANING}  -- words alone", words)
     with report.time(f"search by meaning: {MEANING}"):
-        results = collection.search(MEANING, k=HITS, field="latent")
+        results = collection.search(MEANING, k=HITS, fields="latent")
     _show(report, f"{MEANING}  -- latent terms", results)
     with report.time("all fields together, the default"):
         together = collection.search(MEANING, k=HITS)
@@ -130,7 +130,7 @@ def _ask_meaning(report: Report, collection: Collection) -> Results:
     found = {"words": words, "latent": results, "together": together}
     if collection.fields["latent"].has_table:
         with report.time("latent terms without the neural network: query_encoder='table'"):
-            found["table"] = collection.search(MEANING, k=HITS, field="latent", query_encoder="table")
+            found["table"] = collection.search(MEANING, k=HITS, fields="latent", query_encoder="table")
         ids = ", ".join(h.id for h in found["table"])
         report.say(f"latent terms from the query table, no network: {ids}  ({report.last})")
     report.data["texts"]["meaning"] = {name: as_json(MEANING, hits, name == "latent") for name, hits in found.items()}
@@ -165,11 +165,11 @@ def _change(report: Report, collection: Collection, results: Results, documents:
     with report.time("delete one document and commit"):
         collection.delete([best.id])
         collection.commit()
-    _ranking(report, "deleted", collection.search(question, k=HITS, field=field))
+    _ranking(report, "deleted", collection.search(question, k=HITS, fields=field))
     with report.time("put one document back and commit"):
         collection.upsert([documents[best.id]])
         collection.commit()
-    _ranking(report, "put back", collection.search(question, k=HITS, field=field))
+    _ranking(report, "put back", collection.search(question, k=HITS, fields=field))
     with report.time("check every byte of the collection"):
         damage = collection.check()
     report.say(f"check: {'no damage' if damage.ok else damage.problems} in {report.last}")

@@ -100,7 +100,7 @@ def visual_tree(collection: Collection, doc_id: str, image: str | None, tree: Ex
     if image is None or has_patches(tree):
         return None
     name = next((name for name, field in collection.fields.items() if field.shows_patches), None)
-    return None if name is None else collection.explain(None, doc_id, image=image, field=name)
+    return None if name is None else collection.explain(None, doc_id, image=image, fields=name)
 
 
 def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = None) -> None:

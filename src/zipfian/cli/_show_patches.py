@@ -69,7 +69,7 @@ def write(
     if not terms:
         raise InvalidInput(
             f"nothing to draw for {out}: no visual word of the query was found in patches of this picture; "
-            "name the field of visual words with --field visual"
+            "name the field of visual words with --fields visual"
         )
     from zipfian.explain import patches
 

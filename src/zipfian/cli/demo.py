@@ -52,14 +52,14 @@ def _next(report: Report, folder: Path) -> None:
     report.heading("What to type next")
     report.say(f"everything stays in {folder} (remove it when you are done)\n")
     if (folder / "python.zf").exists():
-        field = " --field latent" if "latent" in report.data["texts"]["fields"] else ""
+        field = " --fields latent" if "latent" in report.data["texts"]["fields"] else ""
         report.say(f'  {zipfian} search {texts} "hide a password while it is typed" --highlight{field}')
         report.say(f'  {zipfian} explain {texts} "hide a password while it is typed" getpass{field}')
         report.say(f"""  {zipfian} search {texts} "read a compressed file" --where '{{"kind": "function"}}' --json""")
         report.say(f"  {zipfian} inspect {texts}")
     if (folder / "pictures.zf").exists():
         report.say(f"  {zipfian} search {pictures} --image YOUR.jpg")
-        report.say(f"  {zipfian} explain {pictures} cat.png --image YOUR.jpg --field visual --out why.png")
+        report.say(f"  {zipfian} explain {pictures} cat.png --image YOUR.jpg --fields visual --out why.png")
     report.say(f"  {zipfian} index FOLDER --into mine.zf      your own texts and pictures, a .jsonl, .csv or .parquet")
     report.say(f"  {zipfian} --help")
 

@@ -42,7 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def add_question(parser: argparse.ArgumentParser) -> None:
     """Arguments of every command that asks something."""
     parser.add_argument("--image", type=Path, metavar="FILE", help="a picture to search with")
-    parser.add_argument("--field", metavar="NAME", help="search this field only, e.g. words, latent, visual, dense")
+    parser.add_argument(
+        "--fields", metavar="A[,B]", help="search this field only, e.g. words, latent, visual, dense; or fuse these"
+    )
     parser.add_argument(
         "--method", metavar="NAME", help="hybrid (default), rrf, linear, fusion, two-stage, late, tfidf, ..."
     )
@@ -90,7 +92,8 @@ def show(collection: Collection, results: Results, hit: Hit, highlight: bool = T
 
 def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]:
     """The options of a search as typed, checked against what the collection can do; missing weights are fetched."""
-    given = {"field": args.field, "method": args.method, "preset": args.preset, "query_encoder": args.query_encoder}
+    named = None if args.fields is None else [name.strip() for name in args.fields.split(",")]
+    given = {"fields": named, "method": args.method, "preset": args.preset, "query_encoder": args.query_encoder}
     options = {name: value for name, value in given.items() if value is not None}
     if args.query is None and args.image is None:
         raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
@@ -100,8 +103,9 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
         look(args.image, MAX_IMAGE_BYTES)
         options["image"] = os.path.abspath(args.image)
     fields = collection.fields
-    if args.field is not None and args.field not in fields:
-        raise InvalidInput(_no_field(args.path, args.field, list(fields)))
+    for name in named or ():
+        if name not in fields:
+            raise InvalidInput(_no_field(args.path, name, list(fields)))
     taken = {field.takes for field in fields.values()}
     if args.image is not None and "image" not in taken:
         raise InvalidInput(
@@ -115,9 +119,9 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
             f"let texts find pictures: {how_to_add(args.path, 'aligned')}"
         )
     wanted = {"text"} if args.image is None else {"image"} if args.query is None else {"text", "image"}
-    fitting = [field for name, field in fields.items() if field.takes in wanted and args.field in (None, name)]
+    fitting = [field for name, field in fields.items() if field.takes in wanted and name in (named or fields)]
     if args.preset != "latency-first":
-        _encoding.fetch_weights(fitting, "the words field needs none: --field words", asked=True)
+        _encoding.fetch_weights(fitting, "the words field needs none: --fields words", asked=True)
     return options
 
 

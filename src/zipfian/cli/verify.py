@@ -17,7 +17,7 @@ EXAMPLES = """queries are lines of text, or of JSON: a string, {"text": ...}, or
 
 examples:
   zipfian verify notes.zf opensearch://localhost:9200/notes --queries queries.txt
-  zipfian verify notes.zf opensearch://localhost:9200/notes --queries queries.jsonl --field latent --at-least 0.95
+  zipfian verify notes.zf opensearch://localhost:9200/notes --queries queries.jsonl --fields latent --at-least 0.95
 """
 
 
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", type=place, metavar="PATH", help=WHERE)
     parser.add_argument("second", type=place, metavar="PATH", help="the other one")
     parser.add_argument("--queries", type=Path, required=True, metavar="FILE", help="one query a line")
-    parser.add_argument("--field", metavar="NAME", help="compare this field; default: the collections' own method")
+    parser.add_argument("--fields", metavar="A[,B]", help="compare these fields; default: all, by the default method")
     parser.add_argument("-k", type=positive, default=10, metavar="N", help="hits to compare (default: 10)")
     parser.add_argument("--where", type=json_object, metavar="JSON", help="a metadata filter for all queries")
     parser.add_argument("--at-least", type=float, metavar="SHARE", help="exit code 1 if the mean overlap is lower")
@@ -44,7 +44,14 @@ def run(args: argparse.Namespace) -> int:
     allowed = trusted(args)
     with opened(args.first, **allowed) as first, opened(args.second, **allowed) as second:
         asked = Progress("comparing", len(queries)).over(queries)
-        report = verify(first, second, asked, k=args.k, field=args.field, where=args.where)
+        report = verify(
+            first,
+            second,
+            asked,
+            k=args.k,
+            fields=None if args.fields is None else args.fields.split(","),
+            where=args.where,
+        )
     if args.json:
         print_json(report.to_json())
     else:

@@ -25,7 +25,7 @@ AT_ONCE = 64
 """Questions encoded together: 50 MB of patches where they are pictures."""
 
 PLANNED = {
-    "field": "field",
+    "fields": "fields",
     "method": "method",
     "preset": "preset_name",
     "scoring": "scoring",

@@ -240,7 +240,7 @@ class Collection(ABC):
         *,
         offset: int = 0,
         image: ImageSource | None = None,
-        field: str | None = None,
+        fields: str | Sequence[str] | None = None,
         method: str | Method | None = None,
         preset: str | None = None,
         scoring: Scoring | None = None,
@@ -266,8 +266,8 @@ class Collection(ABC):
             Hits to pass over: those of the ranks offset + 1 to offset + k come back, the last of `k=offset + k`.
         image
             A picture to search with: a path, the bytes of a file or pixels.
-        field
-            Search this field alone.
+        fields
+            Search this field alone, or fuse these, as if the collection had no others.
         method
             `hybrid` (the default), `rrf`, `linear`, `fusion` (0.8 dense cosine + 0.2 TF-IDF), `two-stage`, `tfidf`,
             `late` (the first hits encoded again and compared token by token), `latent-table`, or a fusion such as
@@ -291,7 +291,7 @@ class Collection(ABC):
         """
         answers = self._answers()
         options = {
-            "offset": offset, "where": where, "field": field, "method": method, "preset": preset, "scoring": scoring,
+            "offset": offset, "where": where, "fields": fields, "method": method, "preset": preset, "scoring": scoring,
             "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann,
             "exact_match_bonus": exact_match_bonus,
         }  # fmt: skip
@@ -317,7 +317,7 @@ class Collection(ABC):
         images
             Pictures to search with, alone or one beside each query.
         options
-            The other arguments of `search`, the same for all: `where`, `offset`, `field`, `method` and so on.
+            The other arguments of `search`, the same for all: `where`, `offset`, `fields`, `method` and so on.
 
         Returns
         -------
@@ -349,7 +349,7 @@ class Collection(ABC):
         return self._score(field, Query.of(query, image, query_encoder), ids, where, scoring)
 
     def explain(
-        self, query: Any, id: str, *, image: ImageSource | None = None, field: str | None = None,
+        self, query: Any, id: str, *, image: ImageSource | None = None, fields: str | Sequence[str] | None = None,
         method: str | Method | None = None, preset: str | None = None, scoring: Scoring | None = None,
         query_encoder: QueryEncoder | None = None,
     ) -> Explanation:  # fmt: skip
@@ -357,7 +357,7 @@ class Collection(ABC):
 
         The other arguments are as for `search`.
         """
-        how = {"field": field, "method": method, "preset_name": preset, "scoring": scoring}
+        how = {"fields": fields, "method": method, "preset_name": preset, "scoring": scoring}
         return self._explain(Query.of(query, image, query_encoder), id, how)
 
     def why(self, query: Any, id_a: str, id_b: str, **options: Any) -> Explanation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -143,30 +143,34 @@ def _without_networks(plan: SearchPlan, settings: Settings, question: Query) -> 
 
 
 def _exact_plan(
-    settings: Settings, question: Query, *, k: int = 1, field: str | None = None, method: str | Method | None = None,
-    preset_name: str | None = None, scoring: Scoring | None = None, depth: int | AdaptiveK | None = None,
+    settings: Settings, question: Query, *, k: int = 1, fields: str | Sequence[str] | None = None,
+    method: str | Method | None = None, preset_name: str | None = None, scoring: Scoring | None = None,
+    depth: int | AdaptiveK | None = None,
 ) -> SearchPlan:  # fmt: skip
     """The plan for a question; `depth` is the number of candidates to rerank where somebody does, or who chooses it."""
     if scoring is not None:
         check_scoring(scoring)
-    if sum(x is not None for x in (field, method, preset_name)) > 1:
-        raise InvalidInput("give one of field=, method= and preset=: each of them says how to search")
+    if method is not None and preset_name is not None:
+        raise InvalidInput("give one of method= and preset=: each of them says how to search")
     if isinstance(method, str) and method in settings.fields:
-        field, method = method, None
-    if field is not None:
-        settings.field(field)
+        if fields is not None:
+            raise InvalidInput(f"method={method!r} names a field, and so does fields={shown(fields)}: give one of them")
+        fields, method = method, None
+    named = None if fields is None else _named(settings, question, fields)
+    if named is not None and len(named) == 1 and method is None and preset_name is None:
+        (field,) = named
         return SearchPlan(field, (field,), scoring={} if scoring is None else {field: scoring})
-    fitting = {name: one for name, one in settings.fields.items() if question.fits(one)}
+    fitting = named or {name: one for name, one in settings.fields.items() if question.fits(one)}
     if not fitting:
         raise InvalidInput(
             f"no field of this collection takes {question.describe()}; it has: {', '.join(settings.fields)}"
         )
     if question.terms is not None and len(fitting) > 1:
-        raise InvalidInput(f"several fields take terms ({', '.join(fitting)}): name one with field=")
-    fitting, unread = _read(_first_of_each(fitting), question)
-    if unread:
-        return replace(_chosen(fitting, question, k, method, preset_name, scoring, depth), unread=unread)
-    return _chosen(fitting, question, k, method, preset_name, scoring, depth)
+        raise InvalidInput(f"several fields take terms ({', '.join(fitting)}): name one with fields=")
+    fitting, unread = _read(named or _first_of_each(fitting), question)
+    how = (k, method, preset_name, scoring, depth)
+    made = _chosen(fitting, question, *how, all_of_them=named is not None)
+    return replace(made, unread=unread) if unread else made
 
 
 def _read(fitting: dict[str, Field], question: Query) -> tuple[dict[str, Field], tuple[str, ...]]:
@@ -178,16 +182,19 @@ def _read(fitting: dict[str, Field], question: Query) -> tuple[dict[str, Field],
 
 def _chosen(
     fitting: dict[str, Field], question: Query, k: int, method: str | Method | None, preset_name: str | None,
-    scoring: Scoring | None, depth: int | AdaptiveK | None,
+    scoring: Scoring | None, depth: int | AdaptiveK | None, *, all_of_them: bool,
 ) -> SearchPlan:  # fmt: skip
-    """How these fields are searched together."""
+    """How these fields are searched together; `all_of_them`, where a caller has named them."""
     if scoring is not None:
         if len(fitting) > 1:
-            raise InvalidInput(f"scoring= is for one field: name it with field= ({', '.join(fitting)})")
+            raise InvalidInput(f"scoring= is for one field: name it with fields= ({', '.join(fitting)})")
         return SearchPlan(*_single(fitting), scoring={next(iter(fitting)): scoring})
     if method is None and len(fitting) == 1 and preset_name is None:
         return SearchPlan(*_single(fitting))
-    made = _preset(fitting, question, preset_name) if method is None else _method(fitting, question, method)
+    if method is None or method == "hybrid":
+        made = _preset(fitting, question, preset_name, all_of_them=all_of_them)
+    else:
+        made = _method(fitting, question, method)
     if depth is not None:
         if not made.reranks:
             raise InvalidInput(f"rerank_depth= is for methods that rerank, and {made.name!r} does not here")
@@ -198,6 +205,19 @@ def _chosen(
         else:
             made = replace(made, rerank_depth=check_depth(depth, k), adaptive_k=None)
     return replace(made, rerank_depth=max(made.rerank_depth, k)) if made.reranks else made
+
+
+def _named(settings: Settings, question: Query, given: str | Sequence[str]) -> dict[str, Field]:
+    """The fields that a caller names; each must be able to answer."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not names:
+        raise InvalidInput(f"fields= is the name of a field, or a sequence of names, not {shown(given)}")
+    fields = {name: settings.field(name) for name in names}
+    if len(fields) < len(names):
+        raise InvalidInput(f"fields= names a field twice: {', '.join(names)}")
+    for name, field in fields.items():
+        question.check(name, field)
+    return fields
 
 
 def _first_of_each(fitting: Mapping[str, Field]) -> dict[str, Field]:
@@ -213,7 +233,10 @@ def _single(fitting: Mapping[str, Field]) -> tuple[str, tuple[str, ...]]:
     return name, (name,)
 
 
-def _preset(fitting: Mapping[str, Field], question: Query, name: str | None) -> SearchPlan:
+def _preset(
+    fitting: Mapping[str, Field], question: Query, name: str | None, *, all_of_them: bool = False
+) -> SearchPlan:  # fmt: skip
+    """What a preset makes of the fields: those it is for, or `all_of_them`, where a caller has named them."""
     if name is not None and (not isinstance(name, str) or name not in PRESETS):
         raise InvalidInput(f"unknown preset {shown(name)}; one of {', '.join(PRESETS)}")
     content: Literal["text", "image"] = "image" if question.image is not None else "text"
@@ -221,7 +244,11 @@ def _preset(fitting: Mapping[str, Field], question: Query, name: str | None) -> 
     label = name or "hybrid"
     if question.image is not None and question.text is not None:
         return SearchPlan(label, tuple(fitting), chosen.fusion, query_encoder=chosen.query_encoder)
-    fields = tuple(n for n, field in fitting.items() if _takes_part(field, chosen)) or tuple(fitting)
+    reranked = chosen.rerank == "dense"  # then pooled vectors come second, named or not
+    wanted = (
+        n for n, f in fitting.items() if _takes_part(f, chosen) or (all_of_them and not (reranked and _pooled(f)))
+    )
+    fields = tuple(wanted) or tuple(fitting)
     reranker = _first(fitting, _pooled) if chosen.rerank == "dense" else None
     if reranker is not None and all(_pooled(fitting[n]) for n in fields):
         reranker = None  # nothing to rerank but its own list
@@ -246,8 +273,6 @@ def _method(fitting: Mapping[str, Field], question: Query, method: str | Method)
         if not hasattr(method, "fuse") or not hasattr(method, "depth"):
             raise InvalidInput(f"a method is a name or a fusion such as RRF(), not {shown(method)}")
         return SearchPlan(str(method.to_json().get("method", "fusion")), fields, method)
-    if method == "hybrid":
-        return _preset(fitting, question, None)
     if method == "rrf":
         return SearchPlan(method, fields, RRF())
     if method == "linear":

@@ -56,7 +56,7 @@ def _single(name: str, summary: str, kinds: Iterable[Kind], field: str | None = 
         name,
         summary,
         dict.fromkeys(kinds, (field,)),
-        {"field": field, **options},
+        {"fields": field, **options},
         single=True,
         text_only=field in TEXT_FIELDS,
     )

@@ -125,7 +125,7 @@ def tune_scoring(
         for key in dataset.queries:
             ignored = dataset.ignore.get(key, frozenset())
             hits = collection.search(
-                questions[key], k=min(depth + len(ignored), dataset.n_docs), field=field, scoring=formula
+                questions[key], k=min(depth + len(ignored), dataset.n_docs), fields=field, scoring=formula
             )
             run[key] = [(hit.id, hit.score) for hit in hits if hit.id not in ignored][:depth]
         values[formula] = measures.evaluate(run, dataset.qrels, [measure])[measure]
@@ -188,7 +188,7 @@ def field_scores(
         ignored = dataset.ignore.get(key, frozenset())
         found: dict[str, None] = {}
         for field in fields:
-            hits = collection.search(question, k=min(depth, dataset.n_docs), field=field)
+            hits = collection.search(question, k=min(depth, dataset.n_docs), fields=field)
             found |= {hit.id: None for hit in hits if hit.id not in ignored}
         union = list(found)
         columns = [np.nan_to_num(collection.score(field, question, union)) for field in fields] if union else []

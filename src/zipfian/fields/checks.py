@@ -149,7 +149,7 @@ def _check_postings(field: PostingField, items: Sequence[Item]) -> None:
             f"document {i} has other terms alone than among others",
         )
         if isinstance(field, LexicalField):
-            _expect(together == dict(field.kept(item.text or "")), f"document {i}: batch and counts differ")
+            _expect(together == dict(field.kept(item)), f"document {i}: batch and counts differ")
 
 
 def _in_order(batch: Any) -> list[float]:

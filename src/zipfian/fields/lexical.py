@@ -67,9 +67,9 @@ class LexicalField(PostingField):
     def terms_of(self, query: Query) -> Weights:
         return self.asked(query.text or "")
 
-    def kept(self, text: str) -> Mapping[str, int]:
-        """What of the counts of `text` the field's pruning leaves; ties break by the order of words."""
-        counts = self.counts(text)
+    def kept(self, item: Item) -> Mapping[str, int]:
+        """What of the counts of an `item` the field's pruning leaves; ties break by the order of words."""
+        counts = self.counts_of(item)
         if not self.pruning.prunes_documents:
             return counts
         words = sorted(counts)

@@ -37,7 +37,7 @@ class TestAcross:
 
     def test_a_text_finds_pictures(self, photos: zf.Collection) -> None:
         for field in ("aligned", "translated"):  # the toys see a dog in red and a cat in green
-            assert photos.search("a dog", k=1, field=field)[0].id == "red"
+            assert photos.search("a dog", k=1, fields=field)[0].id == "red"
         found = photos.search("a dog")
         assert found.settings["method"] == "hybrid"
         assert set(found[0].fields) == {"aligned", "translated"}
@@ -47,7 +47,7 @@ class TestAcross:
         check_sums(tree)
 
     def test_translation_is_explained_from_word_to_patch(self, photos: zf.Collection) -> None:
-        found = photos.search("red dogs", field="translated")
+        found = photos.search("red dogs", fields="translated")
         assert found.settings["field"] == "translated"
         (half,) = [h for h in found if h.id == "half"]
         tree = found.explain(half)
@@ -67,15 +67,15 @@ class TestAcross:
             captions.add([{"id": "a", "text": "a red dog"}, {"id": "b", "text": "a green cat"}])
             captions.commit()
             asked = picture(tmp_path / "asked.png", self.RED)
-            assert captions.search(image=asked, k=1, field="aligned")[0].id == "a"
-            found = captions.search(image=asked, field="translated")
+            assert captions.search(image=asked, k=1, fields="aligned")[0].id == "a"
+            found = captions.search(image=asked, fields="translated")
             assert [h.id for h in found] == ["a"]
             (part,) = found.explain(found[0]).parts
             assert {e["text"] for e in part.evidence} == {"red", "dog"}
             with pytest.raises(InvalidInput, match="no field of this collection takes a text"):
                 captions.search("a dog")
         with zf.Collection.open(tmp_path / "captions.zf") as again:
-            assert again.search(image=asked, k=1, field="aligned")[0].id == "a"
+            assert again.search(image=asked, k=1, fields="aligned")[0].id == "a"
 
     def test_fields_can_be_added_later(
         self, photos: zf.Collection, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, align: str
@@ -89,8 +89,8 @@ class TestAcross:
             late.add_field("aligned", Aligned(model=align, text=text, image=image))
             late.commit()
             for field in ("aligned", "translated"):
-                assert [(h.id, h.score) for h in late.search("dog", field=field)] == [
-                    (h.id, h.score) for h in photos.search("dog", field=field)
+                assert [(h.id, h.score) for h in late.search("dog", fields=field)] == [
+                    (h.id, h.score) for h in photos.search("dog", fields=field)
                 ]
 
     def test_a_translation_needs_its_visual_field(

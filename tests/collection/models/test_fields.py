@@ -19,16 +19,16 @@ from zipfian.fields import Dense, Latent, Visual
 
 class TestTexts:
     def test_latent_terms_find_what_words_do_not(self, notes: zf.Collection) -> None:
-        assert not notes.search("hound", field="words")
-        assert next(h.id for h in notes.search("hound", field="latent")) == "a"
-        assert next(h.id for h in notes.search("car", field="latent")) == "b"
-        assert [h.id for h in notes.search("hound", k=1, field="dense")] == ["a"]
+        assert not notes.search("hound", fields="words")
+        assert next(h.id for h in notes.search("hound", fields="latent")) == "a"
+        assert next(h.id for h in notes.search("car", fields="latent")) == "b"
+        assert [h.id for h in notes.search("hound", k=1, fields="dense")] == ["a"]
 
     def test_one_pass_serves_all_fields(self, notes: zf.Collection, text: ToyText) -> None:
         assert text.seen == list(TEXTS.values())
 
     def test_explanation_points_at_words_of_document_and_query(self, notes: zf.Collection) -> None:
-        found = notes.search("my hound", field="latent")
+        found = notes.search("my hound", fields="latent")
         tree = found.explain(found[0])
         assert tree.value == found[0].score == pytest.approx(sum(p.value for p in tree.parts), abs=0)
         (dog,) = [p for p in tree.parts if p.term == 1]
@@ -39,7 +39,7 @@ class TestTexts:
         assert "puppy" in found.highlight(found[0])[0].text
 
     def test_dense_scores_are_cosines(self, notes: zf.Collection, text: ToyText) -> None:
-        found = notes.search("puppy", k=3, field="dense")
+        found = notes.search("puppy", k=3, fields="dense")
         asked = text.one("puppy").pooled.astype(np.float64)
         for hit in found:
             expected = float(asked @ text.one(TEXTS[hit.id]).pooled.astype(np.float64))
@@ -47,15 +47,15 @@ class TestTexts:
             assert found.explain(hit).value == hit.score
 
     def test_own_term_ids_and_vectors_can_be_asked_for(self, notes: zf.Collection, text: ToyText) -> None:
-        assert [h.id for h in notes.search({1: 1.0}, field="latent")] == ["a"]
-        assert [h.id for h in notes.search(text.one("puppy").pooled, k=1, field="dense")] == ["a"]
+        assert [h.id for h in notes.search({1: 1.0}, fields="latent")] == ["a"]
+        assert [h.id for h in notes.search(text.one("puppy").pooled, k=1, fields="dense")] == ["a"]
         with pytest.raises(InvalidInput, match="have 16 numbers"):
-            notes.search(np.ones(3), field="dense")
+            notes.search(np.ones(3), fields="dense")
 
     def test_a_reopened_collection_finds_its_models(self, notes: zf.Collection, tmp_path: Path) -> None:
         notes.close()
         with zf.Collection.open(tmp_path / "notes.zf") as again:
-            assert next(h.id for h in again.search("hound", field="latent")) == "a"
+            assert next(h.id for h in again.search("hound", fields="latent")) == "a"
             assert again.fields["latent"].kind == "latent"
 
     def test_a_foreign_encoder_has_to_be_known(
@@ -64,9 +64,9 @@ class TestTexts:
         notes.close()
         monkeypatch.setattr("zipfian.encode.registry._KNOWN", {})
         with zf.Collection.open(tmp_path / "notes.zf") as again:
-            assert again.search("puppy", field="words")  # what needs no encoder works
+            assert again.search("puppy", fields="words")  # what needs no encoder works
             with pytest.raises(FingerprintMismatch, match=r"register\(encoder\)"):
-                again.search("hound", field="latent")
+                again.search("hound", fields="latent")
 
     def test_a_changed_vocabulary_is_refused(
         self, notes: zf.Collection, tmp_path: Path, sae: Path, monkeypatch: pytest.MonkeyPatch
@@ -77,7 +77,7 @@ class TestTexts:
         settings = sae / "sae.json"
         settings.write_text(settings.read_text())
         with zf.Collection.open(tmp_path / "notes.zf", trust=[sae]) as again:
-            assert again.search("hound", field="latent")  # the same weights: k at use is the collection's own
+            assert again.search("hound", fields="latent")  # the same weights: k at use is the collection's own
         weights = sae / "sae.safetensors"
         weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\x3f")
         monkeypatch.setattr("zipfian.fields.model._VOCABULARIES", {})
@@ -85,17 +85,17 @@ class TestTexts:
             zf.Collection.open(tmp_path / "notes.zf", trust=sae) as again,
             pytest.raises((FingerprintMismatch, InvalidInput), match="sha256"),
         ):
-            again.search("hound", field="latent")
+            again.search("hound", fields="latent")
 
     def test_blank_texts_have_no_terms_and_no_vector(self, notes: zf.Collection) -> None:
         notes.add([{"id": "blank", "text": " \n"}, {"id": "none"}])
         notes.commit()
-        assert "blank" not in [h.id for h in notes.search("hound", k=10, field="dense")]
+        assert "blank" not in [h.id for h in notes.search("hound", k=10, fields="dense")]
         assert notes.vector("blank", "dense") is None
 
     def test_the_table_needs_a_table(self, notes: zf.Collection) -> None:
         with pytest.raises(InvalidInput, match="use 'encoder'"):
-            notes.search("hound", field="latent", query_encoder="table")
+            notes.search("hound", fields="latent", query_encoder="table")
 
     def test_terms_and_vectors_of_a_model_field_are_its_own(self, notes: zf.Collection) -> None:
         with pytest.raises(InvalidInput, match="takes its terms from the text"):
@@ -119,13 +119,13 @@ class TestAddingFields:
             late.commit()
             for field in ("latent", "dense"):
                 for asked in ("hound", "a red car", "kitten light"):
-                    assert [(h.id, h.score) for h in late.search(asked, field=field)] == [
-                        (h.id, h.score) for h in notes.search(asked, field=field)
+                    assert [(h.id, h.score) for h in late.search(asked, fields=field)] == [
+                        (h.id, h.score) for h in notes.search(asked, fields=field)
                     ]
             late.merge()
             late.commit()
             assert late.check().ok
-            assert [h.id for h in late.search("hound", k=1, field="dense")] == ["a"]
+            assert [h.id for h in late.search("hound", k=1, fields="dense")] == ["a"]
 
     def test_the_cache_saves_the_second_pass(self, tmp_path: Path, text: ToyText, sae: Path) -> None:
         cache = EncodingCache(tmp_path / "encodings")
@@ -135,7 +135,7 @@ class TestAddingFields:
             one.add(documents)
             one.commit()
             assert len(text.seen) == 3
-            expected = [(h.id, h.score) for h in one.search("hound", field="latent")]
+            expected = [(h.id, h.score) for h in one.search("hound", fields="latent")]
         with zf.Collection.create(tmp_path / "two.zf", encodings=cache) as two:
             two.add(documents)
             two.commit()
@@ -144,7 +144,7 @@ class TestAddingFields:
             two.add_field("dense", made["dense"])
             two.commit()
             assert text.seen == []
-            assert [(h.id, h.score) for h in two.search("hound", field="latent")] == expected
+            assert [(h.id, h.score) for h in two.search("hound", fields="latent")] == expected
 
 
 class TestPictures:
@@ -161,19 +161,19 @@ class TestPictures:
     def test_search_by_picture(self, photos: zf.Collection, tmp_path: Path) -> None:
         asked = picture(tmp_path / "asked.png", self.RED)
         for field in ("visual", "dense"):
-            assert [h.id for h in photos.search(image=asked, k=2, field=field)] == ["red", "half"]
-        assert [h.id for h in photos.search(image=asked.read_bytes(), k=1, field="visual")] == ["red"]
-        assert photos.search(image=asked, field="visual")[0].metadata["image"] == str(tmp_path / "red.png")
+            assert [h.id for h in photos.search(image=asked, k=2, fields=field)] == ["red", "half"]
+        assert [h.id for h in photos.search(image=asked.read_bytes(), k=1, fields="visual")] == ["red"]
+        assert photos.search(image=asked, fields="visual")[0].metadata["image"] == str(tmp_path / "red.png")
 
     def test_explanation_points_at_patches(self, photos: zf.Collection, tmp_path: Path) -> None:
-        found = photos.search(image=picture(tmp_path / "asked.png", self.RED), field="visual")
+        found = photos.search(image=picture(tmp_path / "asked.png", self.RED), fields="visual")
         (half,) = [h for h in found if h.id == "half"]
         (red,) = [p for p in found.explain(half).parts if p.term == 1]
         assert {(e["row"], e["column"]) for e in red.evidence} == {(r, c) for r in range(4) for c in (2, 3)}
         assert red.evidence[0]["rows"] == red.evidence[0]["columns"] == 4
 
     def test_a_changed_picture_is_not_pointed_at(self, photos: zf.Collection, tmp_path: Path) -> None:
-        found = photos.search(image=picture(tmp_path / "asked.png", self.RED), field="visual")
+        found = photos.search(image=picture(tmp_path / "asked.png", self.RED), fields="visual")
         picture(tmp_path / "half.png", self.BLUE)
         (half,) = [h for h in found if h.id == "half"]
         tree = found.explain(half)
@@ -187,7 +187,7 @@ class TestPictures:
         with pytest.raises(InvalidInput, match="no field of this collection takes a text"):
             photos.search("a red square")
         with pytest.raises(InvalidInput, match=r"takes a picture \(image=\), not a text"):
-            photos.search("a red square", field="visual")
+            photos.search("a red square", fields="visual")
 
     def test_a_damaged_picture_is_an_error_or_skipped(self, photos: zf.Collection, tmp_path: Path) -> None:
         good = picture(tmp_path / "good.png", self.GREEN)
@@ -215,9 +215,9 @@ class TestPictures:
             both.add([{"id": "a", "text": "a puppy", "image": picture(tmp_path / "a.png", self.RED)}])
             both.add([{"id": "b", "text": "a car"}, {"id": "c", "image": picture(tmp_path / "c.png", self.BLUE)}])
             both.commit()
-            assert [h.id for h in both.search("hound", k=1, field="latent")] == ["a"]
-            assert [h.id for h in both.search(image=tmp_path / "c.png", k=1, field="visual")] == ["c"]
-            assert len(both.search("hound", k=9, field="dense")) == 2
+            assert [h.id for h in both.search("hound", k=1, fields="latent")] == ["a"]
+            assert [h.id for h in both.search(image=tmp_path / "c.png", k=1, fields="visual")] == ["c"]
+            assert len(both.search("hound", k=9, fields="dense")) == 2
 
 
 def test_a_field_of_the_wrong_kind_is_refused(text: ToyText, image: ToyImage, sae: Path) -> None:

@@ -127,17 +127,45 @@ class TestHybrid:
         [
             ({"method": "magic"}, "unknown method 'magic'; methods are hybrid"),
             ({"preset": "magic"}, "unknown preset 'magic'; one of latency-first"),
-            ({"field": "visual"}, "there is no field 'visual'"),
-            ({"method": "rrf", "field": "words"}, "give one of field=, method= and preset="),
+            ({"fields": "visual"}, "there is no field 'visual'"),
+            ({"method": "rrf", "preset": "balanced"}, "give one of method= and preset="),
             ({"method": "two-stage", "rerank_depth": 2, "k": 3}, "rerank_depth is 2, but k is 3"),
             ({"method": "rrf", "rerank_depth": 5}, "rerank_depth= is for methods that rerank"),
-            ({"scoring": zf.Dot()}, "scoring= is for one field"),
-            ({"field": "dense", "scoring": zf.Dot()}, "compared by cosine"),
+            ({"scoring": zf.Dot()}, "scoring= is for one field: name it with fields="),
+            ({"fields": ["words", "latent"], "scoring": zf.Dot()}, "scoring= is for one field"),
+            ({"fields": []}, r"fields= is the name of a field, or a sequence of names, not \[\]"),
+            ({"fields": 7}, "fields= is the name of a field, or a sequence of names, not 7"),
+            ({"fields": ["words", "wurds"]}, "there is no field 'wurds'"),
+            ({"fields": ["words", 7]}, "there is no field 7"),
+            ({"fields": ["words", "words"]}, "names a field twice: words, words"),
+            ({"fields": "words", "method": "latent"}, "method='latent' names a field, and so does fields='words'"),
+            ({"fields": "dense", "scoring": zf.Dot()}, "compared by cosine"),
         ],
     )
     def test_bad_requests(self, notes: zf.Collection, options: dict[str, Any], problem: str) -> None:
         with pytest.raises(InvalidInput, match=problem):
             notes.search("puppy", **options)
+
+    def test_named_fields_are_fused_as_if_there_were_no_others(self, notes: zf.Collection, tmp_path: Path) -> None:
+        query = "the puppy and the sun"
+        known = notes.fields
+        with zf.Collection.create(tmp_path / "two.zf", {n: known[n] for n in ("words", "latent")}) as two:
+            two.add({"id": i, "text": t} for i, t in TEXTS.items())
+            two.commit()
+            for method in (None, "hybrid", "rrf", "linear"):
+                some = notes.search(query, fields=["words", "latent"], method=method)
+                alone = two.search(query, method=method)
+                assert [(h.id, h.score) for h in some] == [(h.id, h.score) for h in alone] and len(some)
+                assert set(some[0].fields) == {"words", "latent"}
+        one, listed = notes.search(query, fields="latent"), notes.search(query, fields=("latent",))
+        assert [(h.id, h.score) for h in one] == [(h.id, h.score) for h in listed]
+        assert notes.explain(query, "a", fields=["words", "latent"]).value == pytest.approx(
+            next(h.score for h in notes.search(query, fields=["words", "latent"]) if h.id == "a")
+        )
+        quick = notes.search(query, fields=["words", "dense"], preset="latency-first")
+        assert set(quick[0].fields) == {"words", "dense"}  # named, so it takes part
+        with pytest.raises(InvalidInput, match="field 'words' takes a text, not a picture"):
+            notes.search(image=b"x", fields=["words", "latent"])
 
     def test_a_missing_field_is_named_with_advice(self, tmp_path: Path) -> None:
         with zf.Collection.create(tmp_path / "plain.zf") as plain:
@@ -165,8 +193,8 @@ class TestHybrid:
 class TestApproximate:
     def test_faiss_proposes_and_exact_scores_decide(self, notes: zf.Collection) -> None:
         pytest.importorskip("faiss")
-        exact = notes.search("puppy", k=2, field="dense")
-        found = notes.search("puppy", k=2, field="dense", ann="hnsw")
+        exact = notes.search("puppy", k=2, fields="dense")
+        found = notes.search("puppy", k=2, fields="dense", ann="hnsw")
         assert [(h.id, h.score) for h in found] == [(h.id, h.score) for h in exact]
         assert found.settings["ann"] == "hnsw"
         mixed = notes.search("puppy", k=2, ann="flat")
@@ -176,4 +204,4 @@ class TestApproximate:
         with pytest.raises(InvalidInput, match="unknown FAISS index 'magic'; one of flat"):
             notes.search("puppy", ann="magic")
         with pytest.raises(InvalidInput, match="ann= is for fields of vectors"):
-            notes.search("puppy", field="words", ann="hnsw")
+            notes.search("puppy", fields="words", ann="hnsw")

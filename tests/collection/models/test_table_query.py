@@ -34,7 +34,7 @@ def test_no_encoder_sees_the_query(plain: zf.Collection, text: ToyText) -> None:
     found = plain.search("puppy", query_encoder="table")
     assert [h.id for h in found] == ["a"] and not text.seen
     assert found.settings["left_out"] == ["dense"] and found.settings["fields"] == ["words"]
-    assert found[0].score == plain.search("puppy", field="words")[0].score  # one field left: its own scores
+    assert found[0].score == plain.search("puppy", fields="words")[0].score  # one field left: its own scores
     plain.search("puppy")
     assert text.seen  # the encoder is asked where nobody forbids it
 
@@ -47,7 +47,7 @@ def test_fields_with_a_table_stay_and_are_fused(notes: zf.Collection) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", [{"field": "dense"}, {"method": "two-stage"}, {"method": "late"}, {"method": "fusion"}], ids=str
+    "how", [{"fields": "dense"}, {"method": "two-stage"}, {"method": "late"}, {"method": "fusion"}], ids=str
 )
 def test_what_cannot_do_without_a_network_is_an_error(notes: zf.Collection, how: dict[str, str]) -> None:
     with pytest.raises(InvalidInput, match=r"query_encoder='table' keeps networks away.*use query_encoder='encoder'"):
@@ -55,11 +55,11 @@ def test_what_cannot_do_without_a_network_is_an_error(notes: zf.Collection, how:
 
 
 def test_a_named_field_of_terms_is_as_before(notes: zf.Collection) -> None:
-    assert planned(notes, field="latent") == SearchPlan("latent", ("latent",))
-    assert "left_out" not in planned(notes, field="words").to_json()
+    assert planned(notes, fields="latent") == SearchPlan("latent", ("latent",))
+    assert "left_out" not in planned(notes, fields="words").to_json()
 
 
 def test_other_questions_are_not_about_texts(plain: zf.Collection, text: ToyText) -> None:
     vector = plain.vector("a", "dense")
-    plan = make_plan(plain.searcher().settings, Query(vector, mode="table"), field="dense")
+    plan = make_plan(plain.searcher().settings, Query(vector, mode="table"), fields="dense")
     assert plan == SearchPlan("dense", ("dense",))

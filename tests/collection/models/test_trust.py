@@ -35,17 +35,17 @@ class TestModels:
     def test_what_this_process_made_is_known(self, notes: zf.Collection, tmp_path: Path) -> None:
         notes.close()
         with zf.Collection.open(tmp_path / "notes.zf") as again:
-            assert again.search("hound", field="latent")
+            assert again.search("hound", fields="latent")
 
     def test_a_vocabulary_of_others_is_not_opened(
         self, notes: zf.Collection, tmp_path: Path, sae: Path, forgetful: None
     ) -> None:
         notes.close()
         with zf.Collection.open(tmp_path / "notes.zf") as again:
-            assert again.search("hound", field="words") is not None
+            assert again.search("hound", fields="words") is not None
             (sae / "sae.json").unlink()  # what is not looked at is not missed
             with pytest.raises(NotTrusted, match=r"toy-sae.*trust=\[.*--trust"):
-                again.search("hound", field="latent")
+                again.search("hound", fields="latent")
 
     @pytest.mark.parametrize("how", ["path", "text", "list", "link", "loaded"])
     def test_the_caller_allows_it(
@@ -58,7 +58,7 @@ class TestModels:
             "loaded": SaeVocabulary.load(sae),
         }[how]  # fmt: skip
         with zf.Collection.open(tmp_path / "notes.zf", trust=trust) as again:
-            assert again.search("hound", field="latent")[0].id == "a"
+            assert again.search("hound", fields="latent")[0].id == "a"
 
     def test_another_vocabulary_in_its_place_is_refused_from_its_settings(
         self, notes: zf.Collection, tmp_path: Path, sae: Path, forgetful: None
@@ -72,7 +72,7 @@ class TestModels:
             zf.Collection.open(tmp_path / "notes.zf", trust=sae) as again,
             pytest.raises(FingerprintMismatch, match="not the one that was used before"),
         ):
-            again.search("hound", field="latent")
+            again.search("hound", fields="latent")
 
     def test_alignments(self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, forgetful: None) -> None:
         align = toy_alignment(tmp_path / "toy-align", sae)
@@ -148,7 +148,7 @@ class TestPictures:
 
     def patches(self, path: Path, asked: Path, **options: Any) -> tuple[bool, str]:
         with zf.Collection.open(path, encodings=False, **options) as c:
-            tree = c.explain(None, "red", image=asked, field="visual")
+            tree = c.explain(None, "red", image=asked, fields="visual")
             return any("row" in e for part in tree.parts for e in part.evidence), str(tree)
 
     def test_a_picture_that_is_what_was_indexed_is_shown(self, tmp_path: Path, photos: Path) -> None:
@@ -190,7 +190,7 @@ class TestPictures:
         with zf.Collection.open(path, "w", encodings=False, pictures=photos) as c:
             c.add_field("more", Dense(encoder=image))
             c.commit()
-            assert c.search(image=file, field="more")[0].score == pytest.approx(1.0)
+            assert c.search(image=file, fields="more")[0].score == pytest.approx(1.0)
             assert c.search(image=file, method="late")
 
     def test_links_lead_no_further_than_the_folder(self, tmp_path: Path, photos: Path) -> None:

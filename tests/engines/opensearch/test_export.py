@@ -118,7 +118,7 @@ class Fixed:
     def __init__(self, hits: list[tuple[str, float]]) -> None:
         self.hits = hits
 
-    def search(self, asked: Any = None, /, k: int = 10, where: Any = None, *, field: str | None = None) -> Any:
+    def search(self, asked: Any = None, /, k: int = 10, where: Any = None, *, fields: Any = None) -> Any:
         from types import SimpleNamespace
 
         return [SimpleNamespace(id=i, score=s, rank=r) for r, (i, s) in enumerate(self.hits[:k], 1)]

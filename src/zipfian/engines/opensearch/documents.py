@@ -93,7 +93,7 @@ class Writer:
 
     def _terms(self, name: str, field: PostingField, item: Item) -> tuple[list[str], npt.NDArray[np.float64]]:
         if isinstance(field, LexicalField):
-            counts = field.kept(item.text or "")
+            counts = field.kept(item)
             return [token(word) for word in counts], np.fromiter(counts.values(), np.float64, len(counts))
         found = item.terms.get(name)
         if found is None:

@@ -23,7 +23,8 @@ from zipfian.engines.opensearch.codes import REPEATED_STEPS, FieldCode, Storage,
 from zipfian.engines.opensearch.documents import Writer
 from zipfian.engines.opensearch.mapping import Layout, index_field
 from zipfian.errors import InvalidInput
-from zipfian.fields.base import PostingField
+from zipfian.fields.base import Field, PostingField
+from zipfian.fields.item import Item
 from zipfian.fields.lexical import LexicalField
 from zipfian.index.snapshot import Snapshot
 
@@ -60,14 +61,22 @@ def surrogate_lines(
     code = FieldCode("repeated", float(steps) if steps is not None else 1.0 if whole else REPEATED_STEPS)
     if not code.steps > 0:
         raise InvalidInput(f"steps must be a number above 0, not {steps!r}")
-    for item in stored_items(snapshot, {field_name: field}):
+    for item in _documents(snapshot, settings, {field_name: field}):
         if isinstance(field, LexicalField):
-            counts = field.kept(item.text or "")
+            counts = field.kept(item)
             tokens, weights = [token(w) for w in counts], np.fromiter(counts.values(), np.float64, len(counts))
         else:
             ids, stored = item.terms.get(field_name, (np.empty(0, np.int32), np.empty(0)))
             tokens, weights = [f"{prefix}{t}" for t in ids.tolist()], weights_of(field, stored)
         yield item.id, str(code.value(field, tokens, weights))
+
+
+def _documents(snapshot: Snapshot, settings: Settings, fields: Mapping[str, Field]) -> Iterator[Item]:
+    """Every live document, with the language that its words were counted in."""
+    for item in stored_items(snapshot, fields):
+        if item.text and settings.ask_languages:
+            item.language = settings.languages.of_text(item.text)
+        yield item
 
 
 def write_opensearch(
@@ -84,7 +93,7 @@ def write_opensearch(
     files: list[Path] = []
     count, size, out = 0, 0, None
     try:
-        for item in stored_items(snapshot, settings.fields):
+        for item in _documents(snapshot, settings, settings.fields):
             operation, needed = writer.operation(item, "index", count + 1)
             body["mappings"]["properties"].update(needed)
             if out is None or size + len(operation.lines) > BULK_BYTES:

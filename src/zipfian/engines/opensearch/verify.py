@@ -17,7 +17,7 @@ SAME = 1e-6
 class Searchable(Protocol):
     """Either engine."""
 
-    def search(self, asked: Any = None, /, k: int = 10, where: Any = None, *, field: str | None = None) -> Any: ...
+    def search(self, asked: Any = None, /, k: int = 10, where: Any = None, *, fields: Any = None) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Report:
 
 
 def verify(
-    first: Searchable, second: Searchable, queries: Iterable[Any], *, k: int = 10, field: str | None = None,
+    first: Searchable, second: Searchable, queries: Iterable[Any], *, k: int = 10, fields: Any = None,
     where: Any = None,
 ) -> Report:  # fmt: skip
     """Ask both the same and compare."""
     sides = (first, second)
-    return agreement(([side.search(query, k=k, where=where, field=field) for side in sides] for query in queries), k)
+    return agreement(([side.search(query, k=k, where=where, fields=fields) for side in sides] for query in queries), k)
 
 
 def agreement(answers: Iterable[Sequence[Iterable[Any]]], k: int) -> Report:
