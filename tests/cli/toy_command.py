@@ -17,7 +17,8 @@ from typing import Any
 from tests.toys import ToyImage, ToyText
 from zipfian.cli import encode, main
 from zipfian.collection import fields
-from zipfian.encode import folder, shards
+from zipfian.compiled import folder
+from zipfian.encode import shards
 from zipfian.encode.registry import register
 from zipfian.types import Encoded
 

@@ -21,7 +21,7 @@ from zipfian.collection import Field
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, LimitExceeded, ZipfianError
 from zipfian.index import lengths
 from zipfian.index.commit import Writer
-from zipfian.index.directory import FSDirectory
+from zipfian.storage.directory import FSDirectory
 from zipfian.vocabulary import Pruning
 
 FIELDS = {"words": Field.words(), "latent": Field.terms(100), "counts": Field.terms(10, tf="count")}

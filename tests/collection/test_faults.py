@@ -13,12 +13,12 @@ import pytest
 
 import zipfian as zf
 from tests.equality.compare import assert_same, fresh, ranking
-from tests.index.doubles import FaultyDirectory, fail_from, fail_once
+from tests.storage.doubles import FaultyDirectory, fail_from, fail_once
 from zipfian.collection import Field
 from zipfian.collection.folder import FolderCollection
 from zipfian.errors import InvalidInput
 from zipfian.index.commit import Writer
-from zipfian.index.directory import ByteArray, FSDirectory
+from zipfian.storage.directory import ByteArray, FSDirectory
 
 FIELDS = {"words": Field.words(), "latent": Field.terms(20)}
 LATE = Field.terms(20, tf="float32")

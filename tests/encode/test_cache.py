@@ -101,7 +101,7 @@ def test_a_full_disk_stops_caching_with_one_warning(tmp_path: Path, monkeypatch:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     cache = EncodingCache(tmp_path)
-    monkeypatch.setattr("zipfian.encode.folder.os.replace", full)
+    monkeypatch.setattr("zipfian.storage.replace.os.replace", full)
     with pytest.warns(RuntimeWarning, match="the disk is full; encoding goes on"):
         assert not cache.put("f", "1", ARRAYS)
     assert not cache.put("f", "2", ARRAYS)

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     """Do it."""
     from zipfian.encode.cache import EncodingCache
     from zipfian.encode.shards import LOCK, ShardWriter, check_folder, check_share
-    from zipfian.index._lock import FileLock
+    from zipfian.storage.lock import FileLock
 
     start = time.perf_counter()
     source = source_of(args)

@@ -14,8 +14,8 @@ from zipfian.collection.encoding import Encoding
 from zipfian.collection.fields import Field
 from zipfian.collection.items import Item
 from zipfian.errors import InvalidInput
-from zipfian.index.directory import Directory
 from zipfian.index.segment import SegmentEntry, SegmentReader, write_field_for_segment, write_vectors_for_segment
+from zipfian.storage.directory import Directory
 
 _AT_ONCE = 256
 """Documents encoded together; their texts are in memory."""

@@ -29,9 +29,9 @@ from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, ReadOnly
 from zipfian.index.check import CheckReport, check
 from zipfian.index.commit import Writer
-from zipfian.index.directory import FSDirectory
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.scoring import Scoring
+from zipfian.storage.directory import FSDirectory
 from zipfian.types import Explanation
 
 

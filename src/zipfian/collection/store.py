@@ -17,7 +17,6 @@ from zipfian.collection.transforms import finder, keep
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.commit import Writer
-from zipfian.index.directory import Directory
 from zipfian.index.manifest import Manifest
 from zipfian.index.merge import merge_segments
 from zipfian.index.metadata import ColumnType, check_metadata
@@ -28,6 +27,7 @@ from zipfian.index.segment import (
     write_segment,
 )
 from zipfian.retrieve.filters import parse_where
+from zipfian.storage.directory import Directory
 
 Existing = Literal["error", "skip", "replace"]
 

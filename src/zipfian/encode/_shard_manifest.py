@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from zipfian import limits
-from zipfian.encode import folder
 from zipfian.errors import IndexNotFound, InvalidInput, ShardDamaged
 from zipfian.objects import JsonObject
+from zipfian.storage.replace import replacing
 
 FORMAT = "zipfian-shard"
 VERSION = 1
@@ -71,7 +71,7 @@ class Manifest:
             "parts": [[p.name, p.nbytes, p.sha256, p.entries] for p in self.parts],
             "about": dict(self.about),
         }  # fmt: skip
-        with folder.replacing(path / MANIFEST) as file:
+        with replacing(path / MANIFEST) as file:
             file.write(json.dumps({**known, "sha256": _digest(known)}, indent=1).encode())
 
     @classmethod

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.encode import folder
 from zipfian.encode._entry import Array, Damaged, unpack
 from zipfian.errors import ShardDamaged
+from zipfian.storage.replace import replacing
 
 Table = npt.NDArray[np.void]
 
@@ -36,7 +36,7 @@ def write_part(path: Path, entries: Mapping[tuple[int, str], bytes]) -> Table:
         row["content"] = np.frombuffer(bytes.fromhex(content), np.uint8)
         row["form"], row["length"], row["offset"] = form, len(data), offset
         offset += len(data)
-    with folder.replacing(path) as file:
+    with replacing(path) as file:
         file.write(_MAGIC)
         for data in entries.values():
             file.write(data)

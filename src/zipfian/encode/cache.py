@@ -18,12 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from zipfian.encode import folder
+from zipfian.compiled import folder
 from zipfian.encode._entry import Array, Damaged, pack, unpack
 from zipfian.encode.images import ImageSource
-from zipfian.encode.regular import blocks
 from zipfian.errors import DiskFull, InvalidInput
 from zipfian.limits import MAX_IMAGE_BYTES
+from zipfian.storage.regular import blocks
+from zipfian.storage.replace import replacing
 
 DEFAULT_MAX_BYTES = 4 * 1024**3
 KEPT_AFTER_EVICTION = 0.9
@@ -89,7 +90,7 @@ class EncodingCache:
         try:
             with self._lock:
                 self._make_room(len(data))
-                with folder.replacing(path, sync=False) as file:
+                with replacing(path, sync=False) as file:
                     file.write(data)
                 self._total = (self._total or 0) + len(data)
         except OSError as error:

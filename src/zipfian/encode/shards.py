@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from zipfian import limits
-from zipfian.encode import folder
 from zipfian.encode._entry import Array, pack, unpack
 from zipfian.encode._shard_manifest import MANIFEST, Form, Manifest, Part
 from zipfian.encode._shard_part import Places, read_entry, read_table, write_part
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import FingerprintMismatch, IndexNotFound, InvalidInput, ShardDamaged
+from zipfian.storage.regular import sha256_of
+from zipfian.storage.replace import is_unfinished
 
 LOCK = "write.lock"
 """Beside the parts, for whoever makes a shard."""
@@ -189,7 +190,7 @@ class ShardWriter(EncodingCache):
                 warnings.warn(f"{error.file}: {error.problem}; it is encoded again", RuntimeWarning, stacklevel=4)
         names = {part.name for part in kept}
         for file in self.path.iterdir():  # what a kill left behind, and what is damaged
-            if _is_temporary(file) or (file.name.startswith("part-") and file.name not in names):
+            if is_unfinished(file) or (file.name.startswith("part-") and file.name not in names):
                 with contextlib.suppress(OSError):
                     file.unlink()
         self.resumed = len(self._places)
@@ -231,7 +232,7 @@ class ShardWriter(EncodingCache):
             if self._waiting:
                 path = self.path / self.manifest.next_part()
                 table = write_part(path, self._waiting)
-                part = Part(path.name, path.stat().st_size, folder.sha256(path), len(table))
+                part = Part(path.name, path.stat().st_size, sha256_of(path), len(table))
                 self._commit(replace(self.manifest, parts=(*self.manifest.parts, part), complete=False))
                 self._places.add(len(self.manifest.parts) - 1, table)
                 self._waiting, self._waiting_bytes = {}, 0
@@ -256,7 +257,7 @@ class ShardWriter(EncodingCache):
 def check_folder(path: Path) -> None:
     """Refuse a folder that holds anything but a shard, before a file is put there."""
     if path.is_dir() and not (path / MANIFEST).exists():
-        if any(p.name != LOCK for p in path.iterdir() if not _is_temporary(p)):
+        if any(p.name != LOCK for p in path.iterdir() if not is_unfinished(p)):
             raise InvalidInput(f"{path} holds other files: name a new folder for the shard")
     elif path.exists() and not path.is_dir():
         raise InvalidInput(f"{path} is a file: name a folder for the shard")
@@ -270,15 +271,11 @@ def check_share(share: int, of: int) -> None:
 
 def _check_part(path: Path, part: Part) -> None:
     try:
-        same = folder.sha256(path / part.name) == part.sha256
+        same = sha256_of(path / part.name) == part.sha256
     except FileNotFoundError:
         raise ShardDamaged(path / part.name, "the file is missing") from None
     if not same:
         raise ShardDamaged(path / part.name, "its content is not what was written")
-
-
-def _is_temporary(path: Path) -> bool:
-    return path.name.startswith(".new-")
 
 
 def _names(forms: Iterable[Form]) -> str:

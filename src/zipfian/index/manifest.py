@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, IndexNotFound, InvalidInput, shown
-from zipfian.index._layout import VERSION, other_format
-from zipfian.index.directory import LOCK_NAME, Directory, check_name
 from zipfian.index.entry import SegmentEntry
 from zipfian.limits import MAX_DOCUMENTS, MAX_FILE_NAME_CHARS, MAX_MANIFEST_BYTES, MAX_SEGMENTS
+from zipfian.storage.directory import LOCK_NAME, Directory, check_name
+from zipfian.storage.layout import VERSION, other_format
 
 KEPT = 2
 """Commits that stay whole: the newest, and the one before it for slow readers and as a way back.

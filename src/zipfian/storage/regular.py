@@ -59,19 +59,19 @@ def read_regular(path: Name, at_most: int) -> bytes:
     return data
 
 
-def blocks(path: Name, at_most: int) -> Iterator[bytes]:
+def blocks(path: Name, at_most: int | None = None) -> Iterator[bytes]:
     """The bytes of a regular file, a block at a time: for hashing what need not be in memory."""
     total = 0
     with open_regular(path, at_most) as file:
         while block := file.read(_BLOCK):
             total += len(block)
-            if total > at_most:
+            if at_most is not None and total > at_most:
                 raise _too_large(path, total, at_most)
             yield block
 
 
-def sha256_of(path: Name, at_most: int) -> str:
-    """Hash of a regular file's bytes, in hexadecimal."""
+def sha256_of(path: Name, at_most: int | None = None) -> str:
+    """Hash of a regular file's bytes, in hexadecimal: the only one that files are known by."""
     known = hashlib.sha256()
     for block in blocks(path, at_most):
         known.update(block)
