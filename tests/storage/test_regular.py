@@ -40,8 +40,17 @@ def test_a_file_that_is_replaced_by_a_pipe_between_the_look_and_the_opening(
 def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(bytes(300))
-    monkeypatch.setattr(regular, "open_regular", lambda *_: path.open("rb"))
-    with pytest.raises(LimitExceeded, match="limit of 200 bytes"):
-        regular.read_regular(path, 200)
-    with pytest.raises(LimitExceeded, match="limit of 200 bytes"):
-        list(regular.blocks(path, 200))
+    real = os.fstat
+
+    def earlier(handle: int) -> os.stat_result:
+        return os.stat_result((*real(handle)[:6], 100, *real(handle)[7:]))
+
+    monkeypatch.setattr(regular, "look", lambda *_: None)
+    monkeypatch.setattr(os, "fstat", earlier)
+    assert regular.read_regular(path, 300) == bytes(300)
+    assert sum(map(len, regular.blocks(path, 300))) == 300
+    for limit in (100, 200, 299):
+        with pytest.raises(LimitExceeded, match=f"limit of {limit} bytes"):
+            regular.read_regular(path, limit)
+        with pytest.raises(LimitExceeded, match=f"limit of {limit} bytes"):
+            list(regular.blocks(path, limit))

@@ -17,12 +17,12 @@ from zipfian.collection.fields import Field
 from zipfian.collection.items import Item, arrays_nbytes, store_terms
 from zipfian.collection.model import Model
 from zipfian.collection.trust import IMAGE_COLUMN, Trust
-from zipfian.encode._entry import Array
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import EncodingCache, content_hash
 from zipfian.encode.session import side_by_side
 from zipfian.encode.shards import Form
 from zipfian.errors import InvalidInput, ZipfianError
+from zipfian.storage.packed import Array
 from zipfian.types import Encoded
 
 POOLED = "pooled"

@@ -40,20 +40,20 @@ def look(path: Name, at_most: int | None = None) -> os.stat_result:
 
 def open_regular(path: Name, at_most: int | None = None) -> BinaryIO:
     """A regular file for reading, of at most so many bytes where that is said; anything else is an error at once."""
-    look(path, at_most)
-    handle = os.open(path, _FLAGS)
-    try:
-        _checked(os.fstat(handle), path, at_most)
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise
+    handle, _ = _open(path, at_most)
+    return os.fdopen(handle, "rb")
 
 
 def read_regular(path: Name, at_most: int) -> bytes:
     """All bytes of a regular file."""
-    with open_regular(path, at_most) as file:
-        data = file.read(at_most + 1)
+    handle, size = _open(path, at_most)
+    try:
+        # Room for what is there, not for what there might be: memory for a large limit costs more than a small file.
+        data = os.read(handle, size + 1)
+        while data and len(data) <= at_most and (more := os.read(handle, min(_BLOCK, at_most + 1 - len(data)))):
+            data += more
+    finally:
+        os.close(handle)
     if len(data) > at_most:
         raise _too_large(path, len(data), at_most)
     return data
@@ -76,6 +76,17 @@ def sha256_of(path: Name, at_most: int | None = None) -> str:
     for block in blocks(path, at_most):
         known.update(block)
     return known.hexdigest()
+
+
+def _open(path: Name, at_most: int | None) -> tuple[int, int]:
+    """A descriptor of a regular file, and its size."""
+    look(path, at_most)
+    handle = os.open(path, _FLAGS)
+    try:
+        return handle, _checked(os.fstat(handle), path, at_most).st_size
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def _checked(found: os.stat_result, path: Name, at_most: int | None) -> os.stat_result:
