@@ -18,7 +18,8 @@ from zipfian.collection import Field
 from zipfian.collection.folder import FolderCollection
 from zipfian.errors import InvalidInput
 from zipfian.index.commit import Writer
-from zipfian.storage.directory import ByteArray, FSDirectory
+from zipfian.storage.directory import FSDirectory
+from zipfian.storage.regular import ByteArray
 
 FIELDS = {"words": Field.words(), "latent": Field.terms(20)}
 LATE = Field.terms(20, tf="float32")

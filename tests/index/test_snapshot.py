@@ -11,7 +11,7 @@ from tests.storage.doubles import FaultyDirectory, MemoryDirectory
 from zipfian.errors import IndexCorrupt
 from zipfian.index.commit import Writer
 from zipfian.index.snapshot import Snapshot
-from zipfian.storage.directory import ByteArray
+from zipfian.storage.regular import ByteArray
 
 
 class OtherProcess(FaultyDirectory):

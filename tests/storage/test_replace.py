@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from zipfian.storage.replace import is_unfinished, replacing
+from zipfian.errors import DiskFull
+from zipfian.storage.container import SectionFile
+from zipfian.storage.regular import map_regular
+from zipfian.storage.replace import is_unfinished, replacing, replacing_sections
 
 
 def test_the_old_file_is_there_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -60,3 +65,30 @@ def test_missing_folders_are_made_for_this_user_alone(tmp_path: Path, named: Cal
     with replacing(named(tmp_path / "x")) as file:
         file.write(b"1")
     assert stat.S_IMODE(named(tmp_path / "x").parent.stat().st_mode) == 0o700
+
+
+def test_a_container_under_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "My State (1).zpfn"
+    for n in (3, 200_000):
+        with replacing_sections(path, "test", {"n": n}) as writer:
+            writer.add("a", np.arange(n, dtype=np.int32))
+        found = SectionFile.parse(map_regular(path), path.name, "test")
+        assert found.meta == {"n": n} and found.array("a").tolist() == list(range(n))
+        found.verify()
+    with pytest.raises(KeyError), replacing_sections(path, "test", {}) as writer:
+        writer.add("a", np.arange(5))
+        raise KeyError
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert SectionFile.parse(map_regular(path), path.name, "test").length("a") == 200_000
+
+
+def test_a_container_that_does_not_fit_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "a.zpfn"
+    path.write_bytes(b"old")
+    monkeypatch.setattr("zipfian.storage.replace.fsync", full)
+    with pytest.raises(DiskFull, match=r"a\.zpfn"), replacing_sections(path, "test", {}) as writer:
+        writer.add("a", np.arange(5))
+    assert [p.name for p in tmp_path.iterdir()] == ["a.zpfn"] and path.read_bytes() == b"old"

@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
 from zipfian.storage import layout
-from zipfian.storage.directory import ByteArray, Directory
+from zipfian.storage.directory import Creates, Directory
 from zipfian.storage.layout import ALIGN, BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer, Section
+from zipfian.storage.regular import ByteArray
 
 __all__ = ["FileRef", "SectionFile", "SectionStream", "SectionWriter"]
 
@@ -35,7 +36,7 @@ class SectionWriter:
     As a context manager it deletes the unfinished file unless `close` was reached.
     """
 
-    def __init__(self, directory: Directory, name: str, kind: str, meta: Mapping[str, Any]) -> None:
+    def __init__(self, directory: Creates, name: str, kind: str, meta: Mapping[str, Any]) -> None:
         self.name = name
         self.meta = dict(meta)  # may be added to until `close`
         self._directory = directory
@@ -187,15 +188,21 @@ class SectionFile:
 
     @classmethod
     def open(cls, directory: Directory, ref: FileRef | str, kind: str) -> SectionFile:
-        """Map a file and check header, footer, contents, exact size and, given a `FileRef`, identity.
-
-        Costs a few pages of reading whatever the file's size; sections are verified when first asked for.
-        """
+        """Map a file of a directory and check it as `parse` does."""
         name = ref if isinstance(ref, str) else ref.name
         try:
             data = directory.map(name)
         except FileNotFoundError as e:
             raise FileGone(name, "is missing") from e
+        return cls.parse(data, ref, kind)
+
+    @classmethod
+    def parse(cls, data: ByteArray, ref: FileRef | str, kind: str) -> SectionFile:
+        """Check header, footer, contents, exact size and, given a `FileRef`, identity of a file that is mapped.
+
+        Costs a few pages of reading whatever the file's size; sections are verified when first asked for.
+        """
+        name = ref if isinstance(ref, str) else ref.name
         if isinstance(ref, FileRef) and len(data) != ref.size:
             raise IndexCorrupt(name, f"is {len(data)} bytes long where the manifest says {ref.size}")
         if len(data) < HEADER.size + FOOTER.size:

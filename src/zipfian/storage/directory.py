@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import mmap
 import os
 import re
 import stat
 import sys
 from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import Protocol
 
 from zipfian import limits
 from zipfian.errors import IndexCorrupt, IndexExists, IndexNotFound, InvalidInput, ReadOnly, room_for
 from zipfian.storage.lock import FileLock, Lock
+from zipfian.storage.regular import ByteArray, mapped
 
 Bytes = bytes | bytearray | memoryview
-ByteArray = npt.NDArray[np.uint8]
 
 LOCK_NAME = "write.lock"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
@@ -49,6 +45,16 @@ class FileWriter(Protocol):
 
     def abort(self) -> None:
         """Close without making anything durable. Never raises; harmless after `close`."""
+
+
+class Creates(Protocol):
+    """What can begin a file, and take it away again: a directory, or whatever else a `SectionWriter` writes to."""
+
+    def create(self, name: str) -> FileWriter:
+        """A new file."""
+
+    def delete(self, name: str) -> None:
+        """Remove it."""
 
 
 class Directory(Protocol):
@@ -180,13 +186,7 @@ class FSDirectory:
         """The whole file, memory-mapped: pages are read when touched and belong to the system's cache."""
         fd, size = self._open(name)
         try:
-            if size == 0:
-                empty = np.empty(0, np.uint8)
-                empty.flags.writeable = False
-                return empty
-            # Before 3.13 a mapping keeps a descriptor of its own open for as long as it lives.
-            extra: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) and os.name == "posix" else {}
-            return np.frombuffer(mmap.mmap(fd, size, access=mmap.ACCESS_READ, **extra), np.uint8)
+            return mapped(fd, size)
         finally:
             os.close(fd)
 

@@ -7,14 +7,20 @@ size is looked at before a byte is read, and again while reading, since a file m
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import stat
+import sys
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
 
 from zipfian.errors import LimitExceeded, NotAFile
 
 Name = str | os.PathLike[str]
+ByteArray = npt.NDArray[np.uint8]
 
 _BLOCK = 1 << 20
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
@@ -57,6 +63,26 @@ def read_regular(path: Name, at_most: int) -> bytes:
     if len(data) > at_most:
         raise _too_large(path, len(data), at_most)
     return data
+
+
+def map_regular(path: Name) -> ByteArray:
+    """A regular file as a read-only array: pages are read when touched."""
+    handle, size = _open(path, None)
+    try:
+        return mapped(handle, size)
+    finally:
+        os.close(handle)
+
+
+def mapped(handle: int, size: int) -> ByteArray:
+    """An open file as a read-only array that stays valid when the file is closed or deleted."""
+    if size == 0:
+        empty = np.empty(0, np.uint8)
+        empty.flags.writeable = False
+        return empty
+    # Before 3.13 a mapping keeps a descriptor of its own open for as long as it lives.
+    extra: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) and os.name == "posix" else {}
+    return np.frombuffer(mmap.mmap(handle, size, access=mmap.ACCESS_READ, **extra), np.uint8)
 
 
 def blocks(path: Name, at_most: int | None = None) -> Iterator[bytes]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from zipfian.errors import room_for
-from zipfian.storage.directory import fsync, sync_folder
+from zipfian.storage.container import SectionWriter
+from zipfian.storage.directory import Bytes, FileWriter, fsync, sync_folder
 
 _PREFIX = ".new-"
 
@@ -46,3 +47,36 @@ def replacing(path: Path, *, sync: bool = True) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+@contextlib.contextmanager
+def replacing_sections(path: Path, kind: str, meta: Mapping[str, Any]) -> Iterator[SectionWriter]:
+    """A container that takes the name `path` when the block ends well, as `replacing` does; the block adds sections."""
+    with replacing(path) as file, SectionWriter(_Lent(file), path.name, kind, meta) as writer:
+        yield writer
+        writer.close()
+
+
+class _Lent:
+    """The one file that `replacing` gives, for a `SectionWriter`; making it durable or away is not the writer's."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def create(self, name: str) -> FileWriter:
+        return self
+
+    def delete(self, name: str) -> None:
+        pass
+
+    def write(self, data: Bytes) -> None:
+        self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        pass
+
+    def abort(self) -> None:
+        pass
