@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "zipfian"
 FLOW: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "limits"),
     ("types", "objects"),
-    ("language",),
+    ("language", "storage"),
     ("compiled",),
     ("encode",),
     ("vocabulary",),

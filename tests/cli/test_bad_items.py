@@ -115,7 +115,7 @@ def test_a_full_disk_stops_the_cache_and_not_the_work(
         raise OSError(errno.ENOSPC, "No space left on device")
         yield
 
-    monkeypatch.setattr("zipfian.encode.cache.folder.replacing", full)
+    monkeypatch.setattr("zipfian.encode.cache.replacing", full)
     summary, err = index(zipfian, photos, tmp_path / "p.zf")
     assert summary["added"] == len(GOOD)
     assert err.count("no longer cached") == 1

@@ -20,10 +20,10 @@ from zipfian.collection import Collection
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.registry import register
 from zipfian.encode.shards import Manifest, share_of
-from zipfian.index._layout import HEADER
-from zipfian.index._lock import FileLock
-from zipfian.index.container import SectionFile
-from zipfian.index.directory import FSDirectory
+from zipfian.storage.container import SectionFile
+from zipfian.storage.directory import FSDirectory
+from zipfian.storage.layout import HEADER
+from zipfian.storage.lock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = "dog puppy hound cat kitten car automobile sun light tree river stone cloud".split()

@@ -128,7 +128,7 @@ def test_an_interrupted_training_goes_on(
     assert code == 1 and "other settings" in error
     assert zipfian(*arguments, "--out", out, "--resume")[0] == 0
     assert same_weights(out, tmp_path / "whole")
-    assert not (out / "checkpoint.safetensors").exists() and not (out / "activations").exists()
+    assert not (out / "checkpoint.zpfn").exists() and not (out / "activations").exists()
     code, _, error = zipfian(*arguments, "--out", tmp_path / "new", "--resume")
     assert code == 1 and "no training to resume" in error
 

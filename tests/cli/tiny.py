@@ -12,9 +12,10 @@ from safetensors.numpy import save_file
 
 from tests.vocabulary.sae_folders import change_settings, write
 from zipfian.encode.images import decode
+from zipfian.storage.regular import sha256_of
 from zipfian.types import Encoded
 from zipfian.vocabulary._sae_files import STATISTICS_FILE
-from zipfian.vocabulary._sae_weights import SaeWeights, file_sha256
+from zipfian.vocabulary._sae_weights import SaeWeights
 from zipfian.vocabulary.labels import Labels, write_labels
 
 WORDS = ("cat", "dog", "fish", "house", "tree", "river", "stone", "bird")
@@ -66,7 +67,7 @@ class TinyEncoder:
 def add_counts(folder: Path, df: Sequence[int], documents: int) -> None:
     """In how many documents of its training data each term fired."""
     save_file({"term_df": np.array(df, np.int32)}, folder / STATISTICS_FILE)
-    change_settings(folder, statistics={"sha256": file_sha256(folder / STATISTICS_FILE), "texts": documents})
+    change_settings(folder, statistics={"sha256": sha256_of(folder / STATISTICS_FILE), "texts": documents})
 
 
 def vocabulary(folder: Path, *, labels: bool = True) -> Path:

@@ -21,7 +21,7 @@ from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, Limi
 from zipfian.fields import Sparse, Words
 from zipfian.index import lengths
 from zipfian.index.commit import Writer
-from zipfian.index.directory import FSDirectory
+from zipfian.storage.directory import FSDirectory
 from zipfian.vocabulary import Pruning
 
 FIELDS = {"words": Words(), "latent": Sparse(100), "counts": Sparse(10, tf="count")}

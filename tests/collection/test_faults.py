@@ -13,12 +13,13 @@ import pytest
 
 import zipfian as zf
 from tests.equality.compare import assert_same, fresh, ranking
-from tests.index.doubles import FaultyDirectory, fail_from, fail_once
+from tests.storage.doubles import FaultyDirectory, fail_from, fail_once
 from zipfian.collection.folder import FolderCollection
 from zipfian.errors import InvalidInput
 from zipfian.fields import Sparse, Words
 from zipfian.index.commit import Writer
-from zipfian.index.directory import ByteArray, FSDirectory
+from zipfian.storage.directory import FSDirectory
+from zipfian.storage.regular import ByteArray
 
 FIELDS = {"words": Words(), "latent": Sparse(20)}
 LATE = Sparse(20, tf="float32")

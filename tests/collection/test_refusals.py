@@ -197,7 +197,7 @@ def test_a_disk_that_is_full_at_the_first_byte(path: Path, monkeypatch: pytest.M
 
 
 def test_a_file_of_a_cache_that_does_not_fit(tmp_path: Path) -> None:
-    from zipfian.encode.folder import replacing
+    from zipfian.storage.replace import replacing
 
     with pytest.raises(DiskFull, match=r"new\.bin: the quota"), replacing(tmp_path / "new.bin"):
         raise OSError(errno.EDQUOT, "Disk quota exceeded")

@@ -4,49 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 import threading
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from zipfian.encode._entry import Damaged, pack, unpack
 from zipfian.encode.cache import ENTRY_BYTES, EncodingCache, content_hash
 from zipfian.errors import InvalidInput
+from zipfian.storage.packed import pack, seal
 
 ARRAYS = {"pooled": np.arange(4, dtype=np.float32), "ids": np.arange(6, dtype=np.uint16).reshape(3, 2)}
-
-
-@given(
-    st.dictionaries(
-        st.text(max_size=8),
-        hnp.arrays(
-            st.sampled_from([np.float32, np.float16, np.uint16, np.int32, np.uint8, np.int64]),
-            hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5),
-        ),
-        max_size=4,
-    )
-)
-def test_arrays_come_back_as_they_were(arrays: dict[str, Any]) -> None:
-    found = unpack(pack(arrays))
-    assert found.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert found[name].dtype == array.dtype and found[name].shape == array.shape
-        assert found[name].tobytes() == array.tobytes()
-
-
-@given(st.integers(0, len(pack(ARRAYS)) - 1), st.integers(1, 255))
-def test_any_damage_is_noticed(place: int, change: int) -> None:
-    whole = pack(ARRAYS)
-    flipped = bytearray(whole)
-    flipped[place] ^= change
-    for data in (bytes(flipped), whole[:place], whole + b"\0"):
-        with pytest.raises(Damaged):
-            unpack(data)
+ENTRY = len(seal(pack(ARRAYS)))
 
 
 def test_get_put_and_keys(tmp_path: Path) -> None:
@@ -57,7 +29,7 @@ def test_get_put_and_keys(tmp_path: Path) -> None:
     assert found is not None and np.array_equal(found["ids"], ARRAYS["ids"])
     assert cache.get("b", "1") is None and cache.get("a", "2") is None
     assert EncodingCache(tmp_path / "c").get("a", "1") is not None
-    assert cache.size() == len(pack(ARRAYS))
+    assert cache.size() == ENTRY
     cache.clear()
     assert cache.size() == 0 and cache.get("a", "1") is None
 
@@ -72,8 +44,32 @@ def test_a_damaged_entry_is_a_miss(tmp_path: Path) -> None:
     assert cache.put("a", "1", ARRAYS) and cache.get("a", "1") is not None
 
 
+def test_an_entry_in_another_format_is_a_miss(tmp_path: Path) -> None:
+    """Whatever an older or newer release kept: it is encoded again."""
+    cache = EncodingCache(tmp_path, max_bytes=10 * ENTRY)
+    cache.put("a", "1", ARRAYS)
+    (path,) = tmp_path.glob("*/*")
+    whole = path.read_bytes()
+    for other in (whole.replace(b"ZPFC\x01", b"ZPFC\x02"), b"", b"ZPFN", seal(b"[1, 2]"), whole * 20):
+        path.write_bytes(other)
+        assert cache.get("a", "1") is None and not path.exists()
+    path.mkdir()
+    assert cache.get("a", "1") is None
+
+
+def test_an_entry_of_0_1_is_still_found(tmp_path: Path) -> None:
+    cache = EncodingCache(tmp_path)
+    cache.put("a", "1", {})
+    (path,) = tmp_path.glob("*/*")
+    table = b'{"ids": ["<u2", [2]]}'
+    body = struct.pack("<I", len(table)) + table + b"\x05\x00\x07\x00"
+    path.write_bytes(b"ZPFC\x01\x00\x00\x00" + struct.pack("<I", zlib.crc32(body)) + body)
+    found = cache.get("a", "1")
+    assert found is not None and found["ids"].tolist() == [5, 7]
+
+
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
-    entry = len(pack(ARRAYS))
+    entry = ENTRY
     cache = EncodingCache(tmp_path, max_bytes=10 * entry)
     for n in range(10):
         cache.put("f", str(n), ARRAYS)
@@ -101,7 +97,7 @@ def test_a_full_disk_stops_caching_with_one_warning(tmp_path: Path, monkeypatch:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     cache = EncodingCache(tmp_path)
-    monkeypatch.setattr("zipfian.encode.folder.os.replace", full)
+    monkeypatch.setattr("zipfian.storage.replace.os.replace", full)
     with pytest.warns(RuntimeWarning, match="the disk is full; encoding goes on"):
         assert not cache.put("f", "1", ARRAYS)
     assert not cache.put("f", "2", ARRAYS)
@@ -110,7 +106,7 @@ def test_a_full_disk_stops_caching_with_one_warning(tmp_path: Path, monkeypatch:
 
 
 def test_many_threads(tmp_path: Path) -> None:
-    cache = EncodingCache(tmp_path, max_bytes=20 * len(pack(ARRAYS)))
+    cache = EncodingCache(tmp_path, max_bytes=20 * ENTRY)
 
     def work(seed: int) -> None:
         random = np.random.default_rng(seed)
@@ -150,5 +146,5 @@ def test_what_an_estimate_adds_for_each_entry(tokens: int) -> None:
         "values": np.zeros((tokens, 32), dtype=np.float32),
         "places": np.zeros((tokens, 2), dtype=np.int32),
     }
-    overhead = len(pack(arrays)) - sum(array.nbytes for array in arrays.values())
+    overhead = len(seal(pack(arrays))) - sum(array.nbytes for array in arrays.values())
     assert abs(overhead - ENTRY_BYTES) < 64

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from tests.hostile import picture_files
-from zipfian.encode import images, regular
+from zipfian.encode import images
 from zipfian.encode._skeleton import check_parts
 from zipfian.encode.cache import content_hash
 from zipfian.encode.images import decode
@@ -262,26 +262,6 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
         decode("/dev/zero")
     with pytest.raises(NotAFile, match="not the name of a file"):
         decode("a\0b.png")
-
-
-def test_a_file_that_is_replaced_by_a_pipe_between_the_look_and_the_opening(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "a.png"
-    os.mkfifo(path)
-    monkeypatch.setattr(regular, "look", lambda *_: None)
-    with pytest.raises(NotAFile, match="a pipe"):
-        regular.open_regular(path)
-
-
-def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.png"
-    path.write_bytes(bytes(300))
-    monkeypatch.setattr(regular, "open_regular", lambda *_: path.open("rb"))
-    with pytest.raises(LimitExceeded, match="limit of 200 bytes"):
-        regular.read_regular(path, 200)
-    with pytest.raises(LimitExceeded, match="limit of 200 bytes"):
-        list(regular.blocks(path, 200))
 
 
 @pytest.mark.parametrize(("width", "height"), [(65_536, 1), (1, 65_536), (80_000_000, 1)])

@@ -76,7 +76,7 @@ def test_a_pipe_that_takes_the_place_of_a_file_holds_nobody_up(file: Path, monke
             os.mkfifo(file)
         return found
 
-    monkeypatch.setattr("zipfian.encode.regular.os.stat", looked)
+    monkeypatch.setattr("zipfian.storage.regular.os.stat", looked)
     failed: list[BaseException] = []
 
     def try_it() -> None:

@@ -14,11 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from zipfian.encode import shards as module
-from zipfian.encode._entry import Array
 from zipfian.encode._shard_part import ROW, Places
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.shards import Form, Manifest, Shard, ShardDamaged, ShardedCache, ShardWriter, share_of
-from zipfian.errors import FingerprintMismatch, FormatTooNew, IndexNotFound, InvalidInput
+from zipfian.errors import FingerprintMismatch, FormatTooNew, FormatTooOld, IndexLocked, IndexNotFound, InvalidInput
+from zipfian.limits import MAX_MANIFEST_BYTES
+from zipfian.storage.directory import FSDirectory
+from zipfian.storage.packed import Array
+from zipfian.storage.record import pack_record, unpack_record
 
 POOLED = Form("enc:1", "text", "pooled")
 LATENT = Form("enc:1", "text", "sae:1")
@@ -40,9 +43,9 @@ def fill(writer: ShardWriter, items: range, forms: tuple[Form, ...] = FORMS) -> 
 
 
 def make(path: Path, items: range, share: int = 1, of: int = 1, forms: tuple[Form, ...] = FORMS) -> Path:
-    writer = ShardWriter(path, share, of, forms)
-    fill(writer, items, forms)
-    writer.finish({"documents": len(items)})
+    with ShardWriter(path, share, of, forms) as writer:
+        fill(writer, items, forms)
+        writer.finish({"documents": len(items)})
     return path
 
 
@@ -122,11 +125,12 @@ def test_an_abandoned_writer_is_followed_by_one_that_goes_on(tmp_path: Path) -> 
     fill(first, range(5))
     first.flush()
     fill(first, range(5, 9))  # never written
+    first.close()
     (path / ".new-abc").write_bytes(b"half a part")
     (path / "part-000002.enc").write_bytes(b"a part that no manifest names")
     second = ShardWriter(path, 1, 4, FORMS)
     assert second.resumed == 10 and second.get(POOLED.key, content(7)) is None
-    assert sorted(p.name for p in path.iterdir()) == ["part-000001.enc", "shard.json"]
+    assert sorted(p.name for p in path.iterdir()) == ["part-000001.enc", "shard.json", "write.lock"]
     fill(second, range(9))
     second.finish({})
     assert second.written == 8
@@ -145,12 +149,12 @@ def test_the_cache_under_a_writer_saves_encoding_and_becomes_part_of_the_shard(t
     same(Shard(tmp_path / "s").get(POOLED.key, content(1)), 1)
 
 
-@pytest.mark.parametrize("at", ["start", "entry", "table", "footer", "cut", "gone", "empty"])
+@pytest.mark.parametrize("at", ["start", "entry", "contents", "table", "footer", "cut", "gone", "empty"])
 def test_damage_is_named_on_reading_and_mended_by_writing_again(tmp_path: Path, at: str) -> None:
     path = make(tmp_path / "s", range(6))
     part = path / "part-000001.enc"
     data = bytearray(part.read_bytes())
-    places = {"start": 0, "entry": 60, "table": len(data) - 40, "footer": len(data) - 3}
+    places = {"start": 0, "entry": 100, "contents": len(data) - 200, "table": len(data) - 46, "footer": len(data) - 3}
     if at in places:
         data[places[at]] ^= 0x10
         part.write_bytes(data)
@@ -168,6 +172,7 @@ def test_damage_is_named_on_reading_and_mended_by_writing_again(tmp_path: Path, 
     assert writer.resumed == 0 and not writer.manifest.complete
     fill(writer, range(6))
     writer.finish({})
+    writer.close()
     mended = Shard(path)
     mended.check()
     assert len(mended) == 12
@@ -195,24 +200,101 @@ def test_a_manifest_that_was_changed_or_is_of_the_future_is_refused(tmp_path: Pa
     whole = json.loads(file.read_text())
     for wrong, problem in (
         ("{", "not JSON"),
-        ("[]", "does not describe"),
-        (json.dumps(whole | {"complete": False}), "checksum is wrong"),
-        (json.dumps(whole | {"shard": [2, 2]}), "checksum is wrong"),
+        ("[]", "holds a list"),
+        ("[" * 100_000, "not JSON"),
+        (json.dumps(whole | {"complete": False}), "fails its checksum"),
+        (json.dumps(whole | {"shard": [2, 2]}), "fails its checksum"),
+        (json.dumps(whole | {"crc": True}), "fails its checksum"),
+        (json.dumps(whole) + " " * MAX_MANIFEST_BYTES, "too large"),
     ):
         file.write_text(wrong)
         with pytest.raises(ShardDamaged, match=problem):
             Shard(path)
-    file.write_text(json.dumps(whole | {"version": 2}))
-    with pytest.raises(FormatTooNew, match="version 2"):
-        Shard(path)
-    known = {key: value for key, value in whole.items() if key != "sha256"}
-    known["parts"][0][0] = "../part-000001.enc"
-    digest = hashlib.sha256(json.dumps(known, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-    file.write_text(json.dumps(known | {"sha256": digest}))
-    with pytest.raises(ShardDamaged, match="part-"):
-        Shard(path)
     with pytest.raises(IndexNotFound, match="no encoded shard"):
         Shard(tmp_path / "nowhere")
+
+
+def test_a_manifest_with_a_right_checksum_is_not_believed(tmp_path: Path) -> None:
+    path = make(tmp_path / "s", range(2))
+    file = path / "shard.json"
+    known = unpack_record("shard.json", file.read_bytes())
+    (part,) = known["parts"]
+    for change, problem in (
+        ({"parts": [part | {"file": part["file"] | {"name": "../part-000001.enc"}}]}, "called part-000001"),
+        ({"parts": [part | {"file": part["file"] | {"checksum": 7}}]}, "names no file"),
+        ({"parts": [part | {"file": []}]}, "'file' must be"),
+        ({"parts": [part | {"more": 1}]}, "unknown 'more'"),
+        ({"parts": [part | {"entries": 5}]}, r"part-000001\.enc.*'content' has"),
+        ({"parts": [part | {"file": part["file"] | {"file_id": "0" * 16}}]}, "not the one"),
+        ({"forms": known["forms"][:1]}, "form 1, and the shard has 1"),
+        ({"kind": "index"}, "'kind' must be one of shard"),
+        ({"shard": [3, 2]}, "must be a whole number from 1 to 2"),
+        ({"more": 1}, "unknown 'more'"),
+    ):
+        file.write_bytes(pack_record({**known, **change}))
+        with pytest.raises(ShardDamaged, match=problem):
+            Shard(path)
+    file.write_bytes(pack_record({**known, "format": 99}))
+    with pytest.raises(FormatTooNew, match="has format 99"):
+        Shard(path)
+
+
+def test_a_shard_of_an_older_release_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = make(tmp_path / "s", range(2))
+    file = path / "shard.json"
+    known = unpack_record("shard.json", file.read_bytes())
+    first = {"format": "zipfian-shard", "version": 1, "shard": [1, 1], "complete": True, "forms": [], "parts": []}
+    for old in (json.dumps(first | {"sha256": "0" * 64}).encode(), pack_record({**known, "format": 1})):
+        file.write_bytes(old)
+        for opened in (lambda: Shard(path), lambda: ShardWriter(path, 1, 1, FORMS)):
+            with pytest.raises(FormatTooOld, match=r"shard\.json is of .* older zipfian.*'zipfian encode'.*new folder"):
+                opened()
+    assert file.read_bytes() == old
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with ShardWriter(tmp_path / "s", 1, 1, FORMS) as writer:
+        with pytest.raises(IndexLocked, match="another 'zipfian encode'"):
+            ShardWriter(tmp_path / "s", 1, 1, FORMS)
+        fill(writer, range(2))
+        writer.finish({})
+    with pytest.raises(InvalidInput, match="holds shard 1/1"):
+        ShardWriter(tmp_path / "s", 1, 2, FORMS)
+    ShardWriter(tmp_path / "s", 1, 1, FORMS).close()  # the one that was refused holds no lock
+
+
+def test_a_shard_of_many_parts_keeps_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OPEN_PARTS", 2)
+    monkeypatch.setattr(module, "PART_BYTES", 1)
+    path = make(tmp_path / "s", range(20), forms=(POOLED,))
+    shard = Shard(path)
+    assert len(shard.manifest.parts) == 20
+    before = len(os.listdir("/proc/self/fd"))
+    for i in (*range(20), *range(20)):
+        same(shard.get(POOLED.key, content(i)), i)
+        assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+def test_a_part_is_synced_before_the_manifest_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a power cut could leave a manifest that names a part which is not there."""
+    done: list[str] = []
+    real_sync, real_write = FSDirectory.sync, Manifest.write
+
+    def sync(directory: FSDirectory) -> None:
+        done.append("folder")
+        real_sync(directory)
+
+    def write(manifest: Manifest, path: Path) -> None:
+        done.append("manifest")
+        real_write(manifest, path)
+
+    monkeypatch.setattr(FSDirectory, "sync", sync)
+    monkeypatch.setattr(Manifest, "write", write)
+    writer = ShardWriter(tmp_path / "s", 1, 1, FORMS)
+    fill(writer, range(2))
+    done.clear()
+    writer.flush()
+    assert done == ["folder", "manifest"]
 
 
 def test_a_folder_is_not_continued_as_another_shard_nor_mixed_with_other_files(tmp_path: Path) -> None:

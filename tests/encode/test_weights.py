@@ -14,9 +14,10 @@ import pytest
 
 from zipfian.cli import main
 from zipfian.cli import weights as command
-from zipfian.encode import _sources, folder, models, weights
+from zipfian.encode import _sources, models, weights
 from zipfian.encode.models import Model, WeightFile, Wheel
 from zipfian.errors import InvalidInput, WeightsCorrupt, WeightsNotFound
+from zipfian.storage import replace
 
 CONTENT = {"model.bin": b"weights " * 1000, "tokenizer.json": b'{"a": 1}'}
 HASHES = {name: hashlib.sha256(data).hexdigest() for name, data in CONTENT.items()}
@@ -184,7 +185,7 @@ def test_the_error_says_what_was_tried_and_what_to_do(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     source = write(tmp_path / "usb")
-    opened = folder.open if hasattr(folder, "open") else open
+    opened = open
 
     class Full:
         def __init__(self, path: str) -> None:
@@ -200,7 +201,7 @@ def test_a_full_disk_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.Mon
         def __exit__(self, *_: object) -> None:
             self.file.close()
 
-    monkeypatch.setattr(folder, "open", lambda path, mode: Full(path), raising=False)
+    monkeypatch.setattr(replace, "open", lambda path, mode: Full(path), raising=False)
     with pytest.raises(OSError, match="No space left"):
         weights.get(MODEL, source=source)
     monkeypatch.undo()

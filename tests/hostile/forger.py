@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.index import _layout
-from zipfian.index.container import SectionFile, SectionWriter
-from zipfian.index.directory import FSDirectory
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import generations_in, manifest_name, read_manifest
+from zipfian.storage import layout
+from zipfian.storage.container import SectionFile, SectionWriter
+from zipfian.storage.directory import FSDirectory
 
 Array = npt.NDArray[Any]
 
@@ -79,11 +79,11 @@ class Forger:
 def rewrite_contents_table(folder: Path, name: str, change: Callable[[bytes], bytes]) -> None:
     """Replace the table of contents of a file by other bytes, with right checksums; the manifest is not changed."""
     data = (folder / name).read_bytes()
-    footer = _layout.parse_footer(name, len(data), data[-_layout.FOOTER.size :])
+    footer = layout.parse_footer(name, len(data), data[-layout.FOOTER.size :])
     body = data[: footer.toc_offset] + (toc := change(data[footer.toc_offset : footer.end]))
-    crcs = [zlib.crc32(body[i : i + _layout.BLOCK]) for i in range(0, len(body), _layout.BLOCK)]
+    crcs = [zlib.crc32(body[i : i + layout.BLOCK]) for i in range(0, len(body), layout.BLOCK)]
     table = np.array(crcs, "<u4").tobytes()
-    new = _layout.Footer.make(footer.toc_offset, len(toc), len(crcs), zlib.crc32(table), footer.file_id)
+    new = layout.Footer.make(footer.toc_offset, len(toc), len(crcs), zlib.crc32(table), footer.file_id)
     (folder / name).write_bytes(body + table + new.pack())
 
 
@@ -91,7 +91,7 @@ def reseal(forger: Forger, folder: Path, at: int, role: str) -> None:
     """Name the file of a role in the manifest as it is on disk now."""
     name = forger.entries[at].files[role].name
     data = (folder / name).read_bytes()
-    footer = _layout.parse_footer(name, len(data), data[-_layout.FOOTER.size :])
+    footer = layout.parse_footer(name, len(data), data[-layout.FOOTER.size :])
     forger.entries[at] = forger.entries[at].with_file(role, footer.ref(name))
 
 

@@ -143,7 +143,7 @@ def suffer(case: Case, folder: Path) -> str:
 
 def _check(path: Path) -> Any:
     from zipfian.index.check import check
-    from zipfian.index.directory import FSDirectory
+    from zipfian.storage.directory import FSDirectory
 
     return check(FSDirectory(path))
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.index.doubles import MemoryDirectory
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import IndexNotFound
-from zipfian.index._layout import FileRef
 from zipfian.index.check import check
 from zipfian.index.commit import Writer
-from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.metadata import ColumnType
 from zipfian.index.segment import FieldWriteSpec, SegmentReader, delete_documents, write_segment
+from zipfian.storage.container import SectionFile, SectionWriter
+from zipfian.storage.layout import FileRef
 from zipfian.types import FieldBatch, SegmentBatch
 
 SPECS = {"words": FieldWriteSpec("count"), "latent": FieldWriteSpec("float32", 1.0, "power:0.7")}

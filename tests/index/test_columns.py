@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.doubles import MemoryDirectory
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index.column import Column, build_columns, join_columns
 from zipfian.index.columns import ColumnReader, write_columns
-from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.metadata import check_metadata, infer_column_type, merge_column_types, microseconds
 from zipfian.limits import MAX_COLUMNS, MAX_NAME_CHARS
+from zipfian.storage.container import SectionFile, SectionWriter
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.index.doubles import FaultyDirectory, MemoryDirectory
+from tests.storage.doubles import FaultyDirectory, MemoryDirectory
 from zipfian.errors import IndexExists, IndexLocked, IndexNotFound, InvalidInput
 from zipfian.index.check import check
 from zipfian.index.commit import Writer
-from zipfian.index.directory import FSDirectory
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import list_generations, manifest_name, read_note
 from zipfian.index.merge import merge_segments
 from zipfian.index.segment import FieldWriteSpec, SegmentReader, delete_documents, write_segment
 from zipfian.index.snapshot import Snapshot
+from zipfian.storage.directory import FSDirectory
 from zipfian.types import FieldBatch, SegmentBatch
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.doubles import MemoryDirectory
 from tests.index.fields import SPECS, as_rows, few, from_rows, random_field, segment_batch
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import IndexCorrupt, InvalidInput
-from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.deletes import Deletes, FieldDeletes, read_deletes, write_deletes
 from zipfian.index.field import FieldWriteSpec
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
+from zipfian.storage.container import SectionFile, SectionWriter
 from zipfian.types import FieldBatch
 
 FIELDS = {"words": ("count", True), "latent": ("fixed", False), "root": ("sqrt", False), "float": ("float32", False)}

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.doubles import MemoryDirectory
 from tests.index.fields import segment_batch
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index import docstore, docstore_writer
-from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.docstore import DocStoreReader
 from zipfian.index.docstore_writer import merge_blocks, write_docs, write_docs_file
 from zipfian.limits import MAX_ID_BYTES, MAX_METADATA_BYTES, MAX_TEXT_CHARS
+from zipfian.storage.container import SectionFile, SectionWriter
 
 names = st.text(min_size=1, max_size=20).filter(lambda s: s.isprintable())
 texts = st.one_of(st.none(), st.text(max_size=100).filter(lambda s: all(not 0xD800 <= ord(c) < 0xE000 for c in s)))

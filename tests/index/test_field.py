@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.doubles import MemoryDirectory
 from tests.index.fields import SPECS, as_rows, few, fields, random_field
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index import forward as forward_module
 from zipfian.index import postings as postings_module
-from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.field import FieldReader, FieldWriteSpec
 from zipfian.index.field_writer import write_field
 from zipfian.index.lengths import document_lengths, exact_sum, length_unit
 from zipfian.index.phi import parse_phi
+from zipfian.storage.container import SectionFile, SectionWriter
 from zipfian.types import FieldBatch
 
 

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.index.doubles import MemoryDirectory
 from tests.index.fields import SPECS, from_rows, random_field, segment_batch
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index import deletes as deletes_module
 from zipfian.index import docstore
 from zipfian.index._crosscheck import cross_check, cross_check_ids
-from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.deletes import FieldDeletes
 from zipfian.index.docstore import DocStoreReader
 from zipfian.index.docstore_writer import pack_records, write_docs_file
@@ -32,6 +31,7 @@ from zipfian.index.merge import merge_segments
 from zipfian.index.metadata import decode_metadata
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
 from zipfian.limits import MAX_DOCUMENTS, MAX_METADATA_BYTES, MAX_TEXT_CHARS
+from zipfian.storage.container import SectionFile, SectionWriter
 
 N = 70
 FIELDS = {"words": SPECS["count"], "latent": SPECS["fixed"], "float": SPECS["float32"]}

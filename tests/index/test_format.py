@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.index.doubles import MemoryDirectory
+from tests.storage.doubles import MemoryDirectory
 from zipfian.index.commit import Writer
 from zipfian.index.segment import FieldWriteSpec, SegmentReader, delete_documents, write_segment
 from zipfian.types import FieldBatch, SegmentBatch

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.doubles import MemoryDirectory
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
-from zipfian.index._layout import FileRef
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import (
     Manifest,
@@ -24,6 +23,7 @@ from zipfian.index.manifest import (
     read_manifest,
     read_note,
 )
+from zipfian.storage.layout import FileRef
 
 SEGMENT = "s00000001-0a1b2c3d"
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.doubles import MemoryDirectory
 from tests.index.fields import SPECS, as_rows, few, from_rows, random_field, segment_batch
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import InvalidInput
 from zipfian.index import merge as merge_module
 from zipfian.index.merge import merge_segments

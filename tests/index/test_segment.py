@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.index.doubles import FaultyDirectory, MemoryDirectory
 from tests.index.fields import SPECS, as_rows, random_field, segment_batch
+from tests.storage.doubles import FaultyDirectory, MemoryDirectory
 from zipfian.errors import FileGone, IndexCorrupt, InvalidInput
 from zipfian.index.segment import (
     SegmentEntry,

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.index.doubles import FaultyDirectory, MemoryDirectory
 from tests.index.test_commit import committed, ids_of, segment
+from tests.storage.doubles import FaultyDirectory, MemoryDirectory
 from zipfian.errors import IndexCorrupt
 from zipfian.index.commit import Writer
-from zipfian.index.directory import ByteArray
 from zipfian.index.snapshot import Snapshot
+from zipfian.storage.regular import ByteArray
 
 
 class OtherProcess(FaultyDirectory):

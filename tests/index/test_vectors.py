@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.index.doubles import MemoryDirectory
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index import vectors as vectors_module
-from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.index.vectors import VectorReader, merge_vectors, write_vectors
 from zipfian.limits import MAX_VECTOR_DIM
+from zipfian.storage.container import SectionFile, SectionWriter
 
 
 def random_matrix(seed: int, n: int, dim: int, missing: tuple[int, ...] = ()) -> npt.NDArray[np.float32]:

@@ -12,7 +12,7 @@ import sys
 from tests.reliability.store import Store
 from tests.reliability.workload import History
 from zipfian.errors import IndexNotFound
-from zipfian.index.directory import FSDirectory
+from zipfian.storage.directory import FSDirectory
 
 
 def say(verb: str, n: int) -> None:

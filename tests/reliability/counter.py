@@ -10,7 +10,7 @@ import time
 
 from zipfian.errors import IndexLocked
 from zipfian.index.commit import Writer
-from zipfian.index.directory import FSDirectory
+from zipfian.storage.directory import FSDirectory
 
 
 def main(folder: str, times: int) -> None:

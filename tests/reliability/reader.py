@@ -11,8 +11,8 @@ import threading
 
 from tests.reliability.store import read_content
 from tests.reliability.workload import History
-from zipfian.index.directory import FSDirectory
 from zipfian.index.snapshot import Snapshot
+from zipfian.storage.directory import FSDirectory
 
 
 def compare(snapshot: Snapshot, history: History) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tests.index.doubles import MemoryDirectory
 from tests.reliability.store import Store, read_commit
 from tests.reliability.workload import History
+from tests.storage.doubles import MemoryDirectory
 from zipfian.index.check import check
-from zipfian.index.directory import Directory
+from zipfian.storage.directory import Directory
 
 SEED = 7
 HISTORY = History(SEED)

@@ -13,10 +13,10 @@ import numpy as np
 
 from tests.reliability.workload import Action, Content, Doc
 from zipfian.index.commit import Writer
-from zipfian.index.directory import Directory
 from zipfian.index.merge import merge_segments
 from zipfian.index.segment import FieldWriteSpec, SegmentReader, delete_documents, write_segment
 from zipfian.index.snapshot import Snapshot
+from zipfian.storage.directory import Directory
 from zipfian.types import FieldBatch, SegmentBatch
 
 FIELDS = {"words": FieldWriteSpec("count"), "latent": FieldWriteSpec("fixed", 100.0, "sqrt")}

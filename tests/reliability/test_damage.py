@@ -9,17 +9,17 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import SOAK
-from tests.index.doubles import MemoryDirectory
 from tests.reliability.conftest import Report
 from tests.reliability.states import HISTORY, files_at
 from tests.reliability.store import Store, read_commit
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import FormatTooNew, FormatTooOld, IndexCorrupt, IndexExists, IndexNotFound
-from zipfian.index._layout import FOOTER, HEADER
 from zipfian.index.check import check
 from zipfian.index.commit import Writer
 from zipfian.index.manifest import generations_in, manifest_name, read_manifest
 from zipfian.index.restore import restore
 from zipfian.index.snapshot import Snapshot
+from zipfian.storage.layout import FOOTER, HEADER
 
 AT = 11
 FLIPS = 500 if SOAK else 40

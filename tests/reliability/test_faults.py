@@ -6,10 +6,10 @@ import errno
 
 import pytest
 
-from tests.index.doubles import Fault, FaultyDirectory, MemoryDirectory, fail_from, fail_once
 from tests.reliability.conftest import Report
 from tests.reliability.states import HISTORY, STARTS, assert_is, files_at, next_of, one_commit
 from tests.reliability.store import Store
+from tests.storage.doubles import Fault, FaultyDirectory, MemoryDirectory, fail_from, fail_once
 from zipfian.errors import IndexNotFound
 from zipfian.index.manifest import list_generations
 

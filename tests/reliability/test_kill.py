@@ -20,7 +20,7 @@ from tests.reliability.store import read_commit
 from tests.reliability.workload import History
 from zipfian.errors import IndexNotFound
 from zipfian.index.check import check
-from zipfian.index.directory import FSDirectory
+from zipfian.storage.directory import FSDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 5_000 if SOAK else 200

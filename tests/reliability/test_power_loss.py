@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from tests.conftest import SOAK
-from tests.index.doubles import FaultyDirectory, Inode, MemoryDirectory, PowerLoss, stop_at
 from tests.reliability.conftest import Report
 from tests.reliability.states import STARTS, assert_is, files_at, next_of, one_commit
 from tests.reliability.store import Store
+from tests.storage.doubles import FaultyDirectory, Inode, MemoryDirectory, PowerLoss, stop_at
 from zipfian.errors import IndexCorrupt, IndexNotFound
 
 DISKS = 20 if SOAK else 4

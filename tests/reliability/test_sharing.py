@@ -20,8 +20,8 @@ from tests.reliability.workload import History
 from zipfian.errors import IndexLocked, ReadOnly
 from zipfian.index.check import check
 from zipfian.index.commit import Writer
-from zipfian.index.directory import FSDirectory
 from zipfian.index.snapshot import Snapshot
+from zipfian.storage.directory import FSDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMITS = 16

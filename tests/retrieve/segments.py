@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import zipfian as zf
-from zipfian.index.directory import FSDirectory
 from zipfian.index.field import FieldWriteSpec
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
 from zipfian.retrieve.scoring import Scoring
+from zipfian.storage.directory import FSDirectory
 from zipfian.types import FieldBatch, SegmentBatch
 
 Row = dict[Any, float]

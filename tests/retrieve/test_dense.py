@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zipfian.errors import InvalidInput
-from zipfian.index.directory import FSDirectory
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
 from zipfian.retrieve.dense import Codes, DenseSearcher, Rows, _kernels
+from zipfian.storage.directory import FSDirectory
 from zipfian.types import SegmentBatch
 
 

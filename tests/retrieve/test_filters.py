@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.index.doubles import MemoryDirectory
+from tests.storage.doubles import MemoryDirectory
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index.column import Column, build_columns
 from zipfian.index.columns import ColumnReader, write_columns

@@ -10,10 +10,10 @@ import pytest
 from tests.retrieve.segments import Row, random_rows, write
 from zipfian.errors import FingerprintMismatch, IndexCorrupt
 from zipfian.index.deletes import Deletes, FieldDeletes, write_deletes
-from zipfian.index.directory import FSDirectory
 from zipfian.index.field import FieldWriteSpec
 from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.statistics import FieldStatistics
+from zipfian.storage.directory import FSDirectory
 from zipfian.vocabulary import Pruning
 
 ROWS = random_rows(4, 90, 25, 6.0)

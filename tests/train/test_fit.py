@@ -11,7 +11,7 @@ from tests.cli.test_train import SMALL, write_texts
 from tests.encode.hub import tiny
 from tests.encode.hub.tiny import needs_hub
 from zipfian.cli import main
-from zipfian.errors import IndexExists, InvalidInput
+from zipfian.errors import FormatTooOld, IndexExists, InvalidInput
 from zipfian.train.fit import Plan, Watcher, fit_sae
 
 
@@ -23,6 +23,9 @@ def test_the_folder_is_looked_at_before_anything_else(tmp_path: Path) -> None:
     (out / "run.json").write_text("{}")
     with pytest.raises(IndexExists, match=r"did not finish: go on with it \(resume=True, --resume\)"):
         fit_sae(tmp_path / "none", out)
+    (out / "checkpoint.safetensors").write_bytes(b"of 0.1")
+    with pytest.raises(FormatTooOld, match=r"checkpoint\.safetensors is a checkpoint of an older zipfian"):
+        fit_sae(tmp_path / "none", out, resume=True)
     (out / "sae.json").write_text("{}")
     with pytest.raises(IndexExists, match="a finished vocabulary"):
         fit_sae(tmp_path / "none", out, resume=True)

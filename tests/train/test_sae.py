@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import FormatTooOld, InvalidInput
 from zipfian.train.settings import PRESETS, SaeSettings
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("safetensors") is not None
@@ -96,15 +96,46 @@ def test_training_is_repeatable_and_resumes_exactly(trained: Any, tmp_path: Path
     from zipfian.train.source import MemorySource
 
     source = MemorySource(planted(20_000, 1))
-    path = tmp_path / "run.safetensors"
+    path = tmp_path / "Run 1.zpfn"
     for stop in (101, 200, None):
         result = train_sae(source, SETTINGS, checkpoint=path, checkpoint_every=10_000, stop_after=stop)
     for name in ("encoder", "bias", "decoder", "silent"):
         assert torch.equal(getattr(result.sae, name), getattr(trained.sae, name)), name
     with pytest.raises(InvalidInput, match="other settings"):
         train_sae(source, replace(SETTINGS, lr=2e-3), checkpoint=path)
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(InvalidInput, match="not a checkpoint"):
+    assert [p.name for p in tmp_path.iterdir()] == ["Run 1.zpfn"]
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    for damaged, problem in (
+        (whole[:100], "not a checkpoint"),
+        (bytes(flipped), "fail their checksum"),
+        (b"", "too short"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(InvalidInput, match=problem):
+            train_sae(source, SETTINGS, checkpoint=path)
+
+
+@needs_torch
+def test_a_checkpoint_that_lacks_something_or_is_of_an_older_release(tmp_path: Path) -> None:
+    from safetensors.numpy import save_file
+
+    from zipfian.storage.replace import replacing_sections
+    from zipfian.train.checkpoint import KIND
+    from zipfian.train.sae import train_sae
+    from zipfian.train.source import MemorySource
+
+    source = MemorySource(planted(20_000, 1))
+    path = tmp_path / "run.zpfn"
+    for scalars, problem in (([], "it has no bias"), (["mu"], "its 'mu' is not one number")):
+        about = {"step": 1, "scale": 1.0, "settings": SETTINGS.to_json(), "scalars": scalars}
+        with replacing_sections(path, KIND, about) as writer:
+            writer.add("mu", np.zeros(3, np.float32))
+        with pytest.raises(InvalidInput, match=problem):
+            train_sae(source, SETTINGS, checkpoint=path)
+    save_file({"encoder": np.zeros((2, 2), np.float32)}, path, metadata={"zipfian": "{}"})
+    with pytest.raises(FormatTooOld, match=r"run\.zpfn is a checkpoint of an older zipfian.*delete it to start over"):
         train_sae(source, SETTINGS, checkpoint=path)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.storage.regular import sha256_of
 from zipfian.types import Encoded
-from zipfian.vocabulary._sae_weights import SaeWeights, Stored, file_sha256, save_weights
+from zipfian.vocabulary._sae_weights import SaeWeights, Stored, save_weights
 from zipfian.vocabulary.query_table import TABLE_FILE
 
 
@@ -47,7 +48,7 @@ def add_table(folder: Path, terms: npt.NDArray[Any], weights: npt.NDArray[Any]) 
     from safetensors.numpy import save_file
 
     save_file({"query_terms": terms, "query_weights": weights}, folder / TABLE_FILE)
-    change_settings(folder, table={"sha256": file_sha256(folder / TABLE_FILE)})
+    change_settings(folder, table={"sha256": sha256_of(folder / TABLE_FILE)})
 
 
 def encoded(vectors: npt.NDArray[Any]) -> Encoded:

@@ -324,12 +324,12 @@ class TestFiles:
         copy = write(tmp_path / "v", good, "float32")
         from safetensors.numpy import load_file, save_file
 
-        from zipfian.vocabulary._sae_weights import file_sha256
+        from zipfian.storage.regular import sha256_of
 
         tensors = load_file(copy / "sae.safetensors")
         tensors["bias"][3] = np.nan
         save_file(tensors, copy / "sae.safetensors")
-        change_settings(copy, sha256=file_sha256(copy / "sae.safetensors"))
+        change_settings(copy, sha256=sha256_of(copy / "sae.safetensors"))
         with pytest.raises(InvalidInput, match="bias of the autoencoder holds values that are not finite"):
             SaeVocabulary.load(copy).terms(encoded(tokens(2)))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.encode.folder import replacing
 from zipfian.errors import InvalidInput
 from zipfian.limits import MAX_DRAWN_SIDE
+from zipfian.storage.replace import replacing
 from zipfian.types import Explanation
 
 if TYPE_CHECKING:

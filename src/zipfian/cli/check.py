@@ -24,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.collection.settings import Settings
     from zipfian.collection.transforms import problems
     from zipfian.index.check import check
-    from zipfian.index.directory import FSDirectory
     from zipfian.index.snapshot import Snapshot
+    from zipfian.storage.directory import FSDirectory
 
     path = folder_of(args.path, f"its nodes check their own files; 'zipfian inspect {args.path}' says how it is")
     start, directory = time.perf_counter(), FSDirectory(path)

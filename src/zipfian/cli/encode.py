@@ -24,7 +24,7 @@ from zipfian.cli._output import (
     warnings_as_notes,
 )
 from zipfian.cli._source import source_of
-from zipfian.errors import IndexLocked, InvalidInput
+from zipfian.errors import InvalidInput
 from zipfian.ingest.follow import LEAVE_OUT
 from zipfian.ingest.source import BadItem, FoundDocument, Source
 
@@ -82,8 +82,7 @@ class Summary:
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     from zipfian.encode.cache import EncodingCache
-    from zipfian.encode.shards import LOCK, ShardWriter, check_folder, check_share
-    from zipfian.index._lock import FileLock
+    from zipfian.encode.shards import ShardWriter
 
     start = time.perf_counter()
     source = source_of(args)
@@ -94,23 +93,15 @@ def run(args: argparse.Namespace) -> int:
             f"the fields {', '.join(fields)} need no encoder: there is nothing to encode, zipfian index alone does it"
         )
     i, n = args.shard
-    check_share(i, n)
-    check_folder(args.out)
-    args.out.mkdir(parents=True, exist_ok=True)
-    try:
-        lock = FileLock(args.out / LOCK)
-    except IndexLocked:
-        raise IndexLocked(f"{args.out} is being written by another 'zipfian encode': give each its own --out") from None
-    try:
-        with warnings_as_notes():
-            writer = ShardWriter(args.out, i, n, forms, about=_about(args, fields), under=EncodingCache())
-            if writer.resumed:
-                note(f"{args.out}: going on, {writer.resumed:,} entries are there from before")
-            _encoding.fetch_weights(fields.values())
-            summary = _encode(args, source, fields, writer)
+    with (
+        warnings_as_notes(),
+        ShardWriter(args.out, i, n, forms, about=_about(args, fields), under=EncodingCache()) as writer,
+    ):
+        if writer.resumed:
+            note(f"{args.out}: going on, {writer.resumed:,} entries are there from before")
+        _encoding.fetch_weights(fields.values())
+        summary = _encode(args, source, fields, writer)
         writer.finish({"documents": summary.documents})
-    finally:
-        lock.release()
     return _report(args, writer, summary, time.perf_counter() - start)
 
 
@@ -205,7 +196,7 @@ def _on_bad(args: argparse.Namespace, bad: BadItem, summary: Summary, progress: 
 
 
 def _report(args: argparse.Namespace, writer: ShardWriter, summary: Summary, seconds: float) -> int:
-    size = sum(part.nbytes for part in writer.manifest.parts)
+    size = sum(part.file.size for part in writer.manifest.parts)
     if args.json:
         out = {
             "shard": str(args.out), "share": "/".join(map(str, args.shard)), "documents": summary.documents,

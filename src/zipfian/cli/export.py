@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     """Do it."""
     from zipfian.collection.settings import Settings
     from zipfian.collection.transforms import finder
-    from zipfian.index.directory import FSDirectory
     from zipfian.index.snapshot import Snapshot
+    from zipfian.storage.directory import FSDirectory
 
     directory = FSDirectory(folder_of(args.path, "export the folder that it was copied from"))
     with Snapshot.open(directory) as snapshot:

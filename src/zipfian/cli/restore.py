@@ -19,8 +19,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
-    from zipfian.index.directory import FSDirectory
     from zipfian.index.restore import restore
+    from zipfian.storage.directory import FSDirectory
 
     path = folder_of(args.path, "it keeps no older commits; its snapshots are restored with the cluster's own tools")
     aside = restore(FSDirectory(path), args.generation)

@@ -14,10 +14,10 @@ from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened,
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json, printable
 from zipfian.cli._shapes import search_settings
 from zipfian.cli._show import picture_of, print_hit, visual_tree
-from zipfian.encode.regular import look
 from zipfian.errors import InvalidInput
 from zipfian.explain.spans import spans_of
 from zipfian.limits import MAX_IMAGE_BYTES
+from zipfian.storage.regular import look
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection, Hit, Results

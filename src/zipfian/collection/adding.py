@@ -14,8 +14,8 @@ from zipfian.collection.languages import Languages
 from zipfian.errors import InvalidInput
 from zipfian.fields.base import Field, PostingField, VectorField
 from zipfian.fields.item import Item
-from zipfian.index.directory import Directory
 from zipfian.index.segment import SegmentEntry, SegmentReader, write_field_for_segment, write_vectors_for_segment
+from zipfian.storage.directory import Directory
 
 _AT_ONCE = 256
 """Documents encoded together; their texts are in memory."""

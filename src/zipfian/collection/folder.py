@@ -31,9 +31,9 @@ from zipfian.fields.named import make_fields
 from zipfian.fields.query import Query
 from zipfian.index.check import CheckReport, check
 from zipfian.index.commit import Writer
-from zipfian.index.directory import FSDirectory
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.scoring import Scoring
+from zipfian.storage.directory import FSDirectory
 from zipfian.types import Explanation
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, shown
-from zipfian.index.directory import FSDirectory
+from zipfian.storage.directory import FSDirectory
 
 ENGINES = {"opensearch": "zipfian.engines.opensearch", "opensearchs": "zipfian.engines.opensearch"}
 """Engines by the scheme of their addresses; a module has `create` and `open`, which give the verbs of `Collection`.

@@ -18,7 +18,6 @@ from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.fields.base import Field
 from zipfian.fields.item import Item
 from zipfian.index.commit import Writer
-from zipfian.index.directory import Directory
 from zipfian.index.manifest import Manifest
 from zipfian.index.merge import merge_segments
 from zipfian.index.metadata import ColumnType, check_metadata
@@ -29,6 +28,7 @@ from zipfian.index.segment import (
     write_segment,
 )
 from zipfian.retrieve.filters import parse_where
+from zipfian.storage.directory import Directory
 
 Existing = Literal["error", "skip", "replace"]
 

@@ -13,7 +13,7 @@ from zipfian import limits
 from zipfian.errors import FingerprintMismatch, IndexCorrupt, InvalidInput
 from zipfian.fields.base import Field
 from zipfian.fields.model import FindScalar
-from zipfian.index.directory import Directory, write_file
+from zipfian.storage.directory import Directory, write_file
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.scalar import ScalarVocabulary

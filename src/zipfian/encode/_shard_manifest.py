@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -12,16 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from zipfian import limits
-from zipfian.encode import folder
-from zipfian.errors import IndexNotFound, InvalidInput, ShardDamaged
+from zipfian.errors import FormatTooOld, IndexCorrupt, IndexNotFound, InvalidInput, LimitExceeded, ShardDamaged
 from zipfian.objects import JsonObject
+from zipfian.storage.layout import VERSION, FileRef, other_format
+from zipfian.storage.record import pack_record, unpack_record
+from zipfian.storage.regular import read_regular
+from zipfian.storage.replace import replacing
 
-FORMAT = "zipfian-shard"
-VERSION = 1
 MANIFEST = "shard.json"
+KIND = "shard"
 
 _PART = re.compile(r"part-[0-9]{6,12}\.enc")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_OLD = "zipfian-shard"
+"""What the manifest of zipfian 0.1 says it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,13 @@ class Form:
 class Part:
     """One file of a shard."""
 
-    name: str
-    nbytes: int
-    sha256: str
+    file: FileRef
     entries: int
+
+    @property
+    def name(self) -> str:
+        """Of the file, in the shard's folder."""
+        return self.file.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,45 +71,45 @@ class Manifest:
     def write(self, path: Path) -> None:
         """Replace the file in one step."""
         known = {
-            "format": FORMAT, "version": VERSION, "shard": [self.share, self.of], "complete": self.complete,
+            "kind": KIND, "format": VERSION, "shard": [self.share, self.of], "complete": self.complete,
             "forms": [[f.encoder, f.kind, f.form] for f in self.forms],
-            "parts": [[p.name, p.nbytes, p.sha256, p.entries] for p in self.parts],
+            "parts": [{"file": p.file.to_json(), "entries": p.entries} for p in self.parts],
             "about": dict(self.about),
         }  # fmt: skip
-        with folder.replacing(path / MANIFEST) as file:
-            file.write(json.dumps({**known, "sha256": _digest(known)}, indent=1).encode())
+        with replacing(path / MANIFEST) as file:
+            file.write(pack_record(known))
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """What `write` wrote."""
+        """What `write` wrote; `ShardDamaged` if it is anything else, `FormatTooOld` or `FormatTooNew` by its format."""
         file = path / MANIFEST
         try:
-            if file.stat().st_size > limits.MAX_MANIFEST_BYTES:
-                raise ShardDamaged(file, "it is too large to be the description of a shard")
-            known = json.loads(file.read_bytes())
+            data = read_regular(file, limits.MAX_MANIFEST_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             raise IndexNotFound(
                 f"{path}: no encoded shard (it has no {MANIFEST}); make one with 'zipfian encode SOURCE --shard i/n'"
             ) from None
-        except (ValueError, RecursionError):
-            raise ShardDamaged(file, "it is not JSON") from None
-        if not isinstance(known, dict) or known.get("format") != FORMAT:
-            raise ShardDamaged(file, "it does not describe an encoded shard")
-        found = JsonObject(known, "the description of a shard")
+        except LimitExceeded as error:
+            raise ShardDamaged(file, "it is too large to be the description of a shard") from error
         try:
-            found.version(VERSION)
-        except InvalidInput as error:
-            raise ShardDamaged(file, str(error)) from error
-        if _digest({key: value for key, value in known.items() if key != "sha256"}) != known.get("sha256"):
-            raise ShardDamaged(file, "its checksum is wrong")
-        try:
-            return cls._of(found)
+            return cls._of(unpack_record(MANIFEST, data), file)
+        except IndexCorrupt as error:
+            if _is_of_0_1(data):
+                raise _too_old(file) from None
+            raise ShardDamaged(file, f"it {error.problem}") from error
         except InvalidInput as error:
             raise ShardDamaged(file, str(error)) from error
 
     @classmethod
-    def _of(cls, found: JsonObject) -> Manifest:
+    def _of(cls, known: dict[str, Any], file: Path) -> Manifest:
         """From the object in the file, whose checksum is right."""
+        found = JsonObject(known, "the description of a shard")
+        found.choice("kind", (KIND,))
+        version = found.whole("format", 0, 2**31)
+        if version < VERSION:
+            raise _too_old(file)
+        if version > VERSION:
+            raise other_format(str(file), version)
         places = found.row("shard", 2)
         of = places.whole("1", 1, limits.MAX_SHARDS)
         share = places.whole("0", 1, of)
@@ -112,12 +117,9 @@ class Manifest:
             Form(row.text("0"), row.choice("1", ("text", "image")), row.text("2"))
             for row in found.rows("forms", 3, limits.MAX_SHARDS)
         )
-        parts = tuple(
-            Part(row.match("0", _PART), row.whole("1", 0, 2**62), row.match("2", _SHA256), row.whole("3", 0, 2**62))
-            for row in found.rows("parts", 4, limits.MAX_MANIFEST_BYTES)
-        )
+        parts = tuple(_part(value) for value in found.items("parts", limits.MAX_MANIFEST_BYTES))
         complete, about = found.flag("complete"), found.mapping("about", limits.MAX_COLUMNS)
-        found.rest(("format", "sha256"))
+        found.end()
         return cls(share, of, forms, parts, complete, about)
 
     def next_part(self) -> str:
@@ -125,5 +127,29 @@ class Manifest:
         return f"part-{1 + max((int(part.name[5:-4]) for part in self.parts), default=0):06d}.enc"
 
 
-def _digest(known: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(known, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+def _part(value: Any) -> Part:
+    row = JsonObject(value, "a part of the shard")
+    try:
+        file = FileRef.from_json(row.mapping("file", len(FileRef.__slots__)))
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidInput(f"a part of the shard: 'file' names no file ({error!r})"[:300]) from error
+    if not _PART.fullmatch(file.name):
+        raise InvalidInput(f"a part of the shard is called part-000001.enc or the like, not {file.name[:80]!r}")
+    part = Part(file, row.whole("entries", 0, 2**40))
+    row.end()
+    return part
+
+
+def _is_of_0_1(data: bytes) -> bool:
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("format") == _OLD
+
+
+def _too_old(file: Path) -> FormatTooOld:
+    return FormatTooOld(
+        f"{file} is of an encoded shard of an older zipfian, which this release does not read: give its "
+        "'zipfian encode' command a new folder, and delete this one"
+    )

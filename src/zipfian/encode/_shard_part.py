@@ -1,92 +1,86 @@
-"""One file of an encoded shard: entries one after the other, then a table of where they are, then a footer.
+"""One file of an encoded shard: a container with packed entries one after the other, and a table of where they are.
 
-An entry is what the encode cache keeps too (`_entry`), with its own checksum. The table has one row per entry, with the
-content hash of the item and the number of the form; it and the footer have a checksum of their own, so a file can be
-used without reading all of it first, and nothing damaged is ever taken for an encoding.
+The table has the content hash of each item and the number of its form. As everywhere, only blocks that are used are
+read, and each against its checksum: nothing damaged is ever taken for an encoding.
 """
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.encode import folder
-from zipfian.encode._entry import Array, Damaged, unpack
-from zipfian.errors import ShardDamaged
+from zipfian.errors import IndexCorrupt
+from zipfian.storage.container import FileRef, SectionFile, SectionWriter
+from zipfian.storage.directory import Directory
+from zipfian.storage.packed import Array, Damaged, unpack
+from zipfian.storage.sections import BYTES, UINT, UINT32, read_offsets, require
 
 Table = npt.NDArray[np.void]
 
+KIND = "shard"
 ROW = np.dtype([("content", "u1", (32,)), ("form", "<u4"), ("length", "<u4"), ("offset", "<u8")])
-_MAGIC = b"ZPFSHRD\x01"
-_FOOTER = struct.Struct("<QQI8s")
-"""Start of the table, its rows, the checksum of the table and of the two numbers, and the magic again."""
+_HASH = 32
+"""Bytes of a content hash."""
 
 
-def write_part(path: Path, entries: Mapping[tuple[int, str], bytes]) -> Table:
-    """Write packed entries, by form and content hash, whole or not at all; the table of the new file."""
+def write_part(directory: Directory, name: str, entries: Mapping[tuple[int, str], bytes]) -> tuple[FileRef, Table]:
+    """Write packed entries, by form and content hash, whole or not at all; the file, and the table of it."""
     table = np.zeros(len(entries), ROW)
-    offset = len(_MAGIC)
-    for row, ((form, content), data) in zip(table, entries.items(), strict=True):
-        row["content"] = np.frombuffer(bytes.fromhex(content), np.uint8)
-        row["form"], row["length"], row["offset"] = form, len(data), offset
-        offset += len(data)
-    with folder.replacing(path) as file:
-        file.write(_MAGIC)
-        for data in entries.values():
-            file.write(data)
-        file.write(table.tobytes())
-        file.write(_FOOTER.pack(offset, len(table), _checksum(table.tobytes(), offset), _MAGIC))
+    with SectionWriter(directory, name, KIND, {}) as writer:
+        data = writer.stream("data", np.uint8)
+        offset = 0
+        for row, ((form, content), packed) in zip(table, entries.items(), strict=True):
+            row["content"] = np.frombuffer(bytes.fromhex(content), np.uint8)
+            row["form"], row["length"], row["offset"] = form, len(packed), offset
+            data.append(np.frombuffer(packed, np.uint8))
+            offset += len(packed)
+        data.end()
+        writer.add("content", table["content"].reshape(-1))
+        writer.add("form", table["form"])
+        writer.add("offsets", np.append(table["offset"], np.uint64(offset)))
+        return writer.close(), table
+
+
+def open_part(directory: Directory, ref: FileRef, entries: int) -> SectionFile:
+    """A part, known to be the one that is named and to have a table of so many entries."""
+    file = SectionFile.open(directory, ref, KIND)
+    require(
+        file,
+        {
+            "data": (BYTES, None),
+            "content": (BYTES, _HASH * entries),
+            "form": (UINT32, entries),
+            "offsets": (UINT, entries + 1),
+        },
+    )
+    return file
+
+
+def read_table(file: SectionFile, n_forms: int) -> Table:
+    """The table of an open part, checked: every entry lies in the file and is of a form that there is."""
+    offsets = read_offsets(file, "offsets", file.length("data"))
+    forms = file.array("form")
+    if len(forms) and int(forms.max()) >= n_forms:
+        raise IndexCorrupt(file.name, f"an entry is of form {int(forms.max())}, and the shard has {n_forms}")
+    lengths = np.diff(offsets.astype(np.uint64))
+    if len(lengths) and int(lengths.max()) > np.iinfo(np.uint32).max:
+        raise IndexCorrupt(file.name, f"an entry has {int(lengths.max()):,} bytes, more than any may")
+    table = np.zeros(len(forms), ROW)
+    table["content"] = file.array("content").reshape(-1, _HASH)
+    table["form"], table["length"], table["offset"] = forms, lengths, offsets[:-1]
     return table
 
 
-def read_table(path: Path, nbytes: int, n_forms: int) -> Table:
-    """The table of a part that should have `nbytes`; `ShardDamaged` when anything is not as it was written."""
+def read_entry(file: SectionFile, offset: int, length: int) -> dict[str, Array]:
+    """The arrays of one entry."""
+    (packed,) = file.slices("data", [(offset, offset + length)])
     try:
-        size = path.stat().st_size
-        if size != nbytes:
-            raise ShardDamaged(path, f"it has {size:,} bytes where {nbytes:,} were written")
-        with path.open("rb") as file:
-            magic = file.read(len(_MAGIC))
-            file.seek(max(0, size - _FOOTER.size))
-            footer = file.read(_FOOTER.size)
-            if len(footer) < _FOOTER.size:
-                raise ShardDamaged(path, "it is cut short")
-            start, rows, checksum, end = _FOOTER.unpack(footer)
-            if magic != _MAGIC or end != _MAGIC or start + rows * ROW.itemsize + _FOOTER.size != size:
-                raise ShardDamaged(path, "it is not a file of an encoded shard, or damaged")
-            file.seek(start)
-            data = file.read(rows * ROW.itemsize)
-    except FileNotFoundError:
-        raise ShardDamaged(path, "the file is missing") from None
-    if _checksum(data, start) != checksum:
-        raise ShardDamaged(path, "its table has the wrong checksum")
-    table: Table = np.frombuffer(data, ROW)
-    ends = table["offset"] + table["length"]
-    if rows and (int(ends.max()) > start or int(table["form"].max()) >= n_forms):
-        raise ShardDamaged(path, "its table points outside the file")
-    return table
-
-
-def read_entry(path: Path, offset: int, length: int) -> dict[str, Array]:
-    """The arrays of one entry; `ShardDamaged` when they are not as they were written."""
-    try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            return unpack(file.read(length))
-    except FileNotFoundError:
-        raise ShardDamaged(path, "the file is missing") from None
-    except (Damaged, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ShardDamaged(path, f"the entry at byte {offset:,} is damaged ({error})") from None
-
-
-def _checksum(table: bytes, start: int) -> int:
-    return zlib.crc32(struct.pack("<Q", start), zlib.crc32(table))
+        return unpack(packed)
+    except Damaged as error:
+        raise IndexCorrupt(file.name, f"the entry at byte {offset:,} of its data is no entry ({error})") from None
 
 
 class Places:

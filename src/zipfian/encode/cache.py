@@ -18,12 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from zipfian.encode import folder
-from zipfian.encode._entry import Array, Damaged, pack, unpack
+from zipfian.compiled.folder import root
 from zipfian.encode.images import ImageSource
-from zipfian.encode.regular import blocks
-from zipfian.errors import DiskFull, InvalidInput
+from zipfian.errors import DiskFull, InvalidInput, LimitExceeded, NotAFile
 from zipfian.limits import MAX_IMAGE_BYTES
+from zipfian.storage.packed import Array, Damaged, pack, seal, unpack_sealed
+from zipfian.storage.regular import blocks, read_regular
+from zipfian.storage.replace import replacing
 
 DEFAULT_MAX_BYTES = 4 * 1024**3
 KEPT_AFTER_EVICTION = 0.9
@@ -59,7 +60,7 @@ class EncodingCache:
     def __init__(self, path: Path | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         if max_bytes < 0:
             raise InvalidInput(f"max_bytes must not be negative, not {max_bytes}")
-        self.path = folder.root() / "encodings" if path is None else path
+        self.path = root() / "encodings" if path is None else path
         self.max_bytes = max_bytes
         self.problem: str | None = None
         """Why nothing more is stored, once the disk refused."""
@@ -70,10 +71,10 @@ class EncodingCache:
         """The arrays of an entry, or None."""
         path = self._place(fingerprint, content)
         try:
-            arrays = unpack(path.read_bytes())
+            arrays = unpack_sealed(read_regular(path, self.max_bytes))
         except FileNotFoundError:
             return None
-        except (Damaged, ValueError, TypeError, KeyError):
+        except (Damaged, LimitExceeded, NotAFile):
             self._remove(path)
             return None
         with contextlib.suppress(OSError):
@@ -82,14 +83,14 @@ class EncodingCache:
 
     def put(self, fingerprint: str, content: str, arrays: Mapping[str, Array]) -> bool:
         """Store an entry; whether it was stored."""
-        data = pack(arrays)
+        data = seal(pack(arrays))
         if self.problem is not None or len(data) > self.max_bytes:
             return False
         path = self._place(fingerprint, content)
         try:
             with self._lock:
                 self._make_room(len(data))
-                with folder.replacing(path, sync=False) as file:
+                with replacing(path, sync=False) as file:
                     file.write(data)
                 self._total = (self._total or 0) + len(data)
         except OSError as error:

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from zipfian.encode import folder, weights
+from zipfian.compiled import folder
+from zipfian.encode import weights
 from zipfian.encode.base import Progress
 from zipfian.encode.models import EFFICIENTNET_LITE2
 from zipfian.encode.torchfile import read_checkpoint
 from zipfian.errors import MissingExtra, WeightsCorrupt
+from zipfian.storage.replace import replacing
 from zipfian.types import FloatArray
 
 TENSORS_SHA256 = "4ea2198aa1786509a4d84e84b09dc70fea5662370092733a39308835feb39e2a"
@@ -57,6 +59,6 @@ def load(*, source: Path | None = None, progress: Progress | None = None) -> dic
     tensors = {name: array for name, array in read_checkpoint(checkpoint).items() if array.dtype == np.float32}
     if tensors_sha256(tensors) != TENSORS_SHA256:
         raise WeightsCorrupt(checkpoint, EFFICIENTNET_LITE2.files[0].sha256)
-    with folder.replacing(copy) as file:
+    with replacing(copy) as file:
         file.write(save(tensors))
     return tensors

@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from zipfian.encode._orientation import orientation
 from zipfian.encode._skeleton import check_parts, kind_of
-from zipfian.encode.regular import look, read_regular
 from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded, MissingExtra
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_IMAGE_MEMORY, MAX_IMAGE_PIXELS, MAX_IMAGE_SIDE, MAX_JPEG_PIXELS
+from zipfian.storage.regular import look, read_regular
 
 if TYPE_CHECKING:
     from PIL import Image

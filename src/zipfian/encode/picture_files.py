@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zipfian.encode.regular import look, read_regular, sha256_of
 from zipfian.errors import ImageUnreadable, LimitExceeded
 from zipfian.limits import MAX_IMAGE_BYTES
+from zipfian.storage.regular import look, read_regular, sha256_of
 
 SIZE_COLUMN = "_image_bytes"
 HASH_COLUMN = "_image_sha256"

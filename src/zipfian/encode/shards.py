@@ -12,33 +12,78 @@ one step. A run that was killed loses the part it was collecting, and the same c
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from zipfian import limits
-from zipfian.encode import folder
-from zipfian.encode._entry import Array, pack, unpack
 from zipfian.encode._shard_manifest import MANIFEST, Form, Manifest, Part
-from zipfian.encode._shard_part import Places, read_entry, read_table, write_part
+from zipfian.encode._shard_part import Places, Table, open_part, read_entry, read_table, write_part
 from zipfian.encode.cache import EncodingCache
-from zipfian.errors import FingerprintMismatch, IndexNotFound, InvalidInput, ShardDamaged
+from zipfian.errors import (
+    FingerprintMismatch,
+    IndexCorrupt,
+    IndexLocked,
+    IndexNotFound,
+    InvalidInput,
+    ShardDamaged,
+)
+from zipfian.storage.container import SectionFile
+from zipfian.storage.directory import LOCK_NAME, FSDirectory
+from zipfian.storage.packed import Array, pack, unpack
+from zipfian.storage.replace import is_unfinished
 
-LOCK = "write.lock"
-"""Beside the parts, for whoever makes a shard."""
 PART_BYTES = 32 * 1024**2
 PART_SECONDS = 60.0
 """A part is written when it is so large, or has been collected for so long: what a kill can cost."""
+OPEN_PARTS = 32
+"""So many are kept open: entries are mostly asked for in the order they were written, and there may be thousands."""
 
 
 def share_of(doc_id: str, n: int) -> int:
     """Which of `n` shares (1 to n) a document belongs to, on every machine and in every version."""
     return int.from_bytes(hashlib.sha256(doc_id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % n + 1
+
+
+class Parts:
+    """The parts of a shard, opened when they are read; whatever is wrong with one is `ShardDamaged`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.directory = FSDirectory(path)
+        self._open = functools.lru_cache(OPEN_PARTS)(self._opened)
+
+    def table(self, part: Part, n_forms: int) -> Table:
+        """Where the entries of a part are."""
+        with self._named():
+            file = open_part(self.directory, part.file, part.entries)
+            return read_table(file, n_forms)
+
+    def entry(self, part: Part, offset: int, length: int) -> dict[str, Array]:
+        """The arrays of an entry."""
+        with self._named():
+            return read_entry(self._open(part), offset, length)
+
+    def check(self, part: Part) -> None:
+        """Read every byte of a part and compare it with what was written."""
+        with self._named():
+            open_part(self.directory, part.file, part.entries).verify()
+
+    def _opened(self, part: Part) -> SectionFile:
+        return open_part(self.directory, part.file, part.entries)
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except IndexCorrupt as error:
+            raise ShardDamaged(self.path / error.file, f"it {error.problem}") from error
 
 
 class Shard:
@@ -47,10 +92,11 @@ class Shard:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.manifest = Manifest.read(path)
+        self._parts = Parts(path)
         self._places = Places()
         self._forms = {form.key: i for i, form in enumerate(self.manifest.forms)}
         for i, part in enumerate(self.manifest.parts):
-            self._places.add(i, read_table(path / part.name, part.nbytes, len(self._forms)))
+            self._places.add(i, self._parts.table(part, len(self._forms)))
         self._places.join()
 
     def get(self, fingerprint: str, content: str) -> dict[str, Array] | None:
@@ -60,12 +106,12 @@ class Shard:
         if found is None:
             return None
         part, offset, length = found
-        return read_entry(self.path / self.manifest.parts[part].name, offset, length)
+        return self._parts.entry(self.manifest.parts[part], offset, length)
 
     def check(self) -> None:
         """Read every byte and compare it with what was written."""
         for part in self.manifest.parts:
-            _check_part(self.path, part)
+            self._parts.check(part)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -138,8 +184,8 @@ class ShardedCache(EncodingCache):
 class ShardWriter(EncodingCache):
     """A shard being made: used as the encode cache, it keeps everything that is asked of it.
 
-    Only one writer at a time may have a folder; the caller holds a lock on it. `under` is a cache from which items that
-    were encoded before are taken. A full disk is an error here, other than in a cache.
+    Only one writer at a time may have a folder: it holds the folder's lock until `close`. `under` is a cache from which
+    items that were encoded before are taken. A full disk is an error here, other than in a cache.
     """
 
     def __init__(
@@ -158,15 +204,25 @@ class ShardWriter(EncodingCache):
         self._waiting_bytes = 0
         self._since = clock()
         self._places = Places()
+        self._parts = Parts(path)
         self._forms = {form.key: i for i, form in enumerate(forms)}
-        self.manifest = self._start(Manifest(share, of, tuple(forms), about=about or {}))
+        check_folder(path)
+        self._parts.directory.prepare()
+        try:
+            self._lock_file = self._parts.directory.lock()
+        except IndexLocked:
+            raise IndexLocked(f"{path} is being written by another 'zipfian encode': give each its own --out") from None
+        try:
+            self.manifest = self._start(Manifest(share, of, tuple(forms), about=about or {}))
+        except BaseException:
+            self.close()
+            raise
 
     def _start(self, new: Manifest) -> Manifest:
         """A new folder, or go on with what a former run left in it."""
         try:
             old = Manifest.read(self.path)
         except IndexNotFound:
-            check_folder(self.path)
             new.write(self.path)
             return new
         if (old.share, old.of) != (new.share, new.of):
@@ -182,14 +238,14 @@ class ShardWriter(EncodingCache):
         kept: list[Part] = []
         for part in old.parts:
             try:
-                _check_part(self.path, part)
-                self._places.add(len(kept), read_table(self.path / part.name, part.nbytes, len(old.forms)))
+                self._parts.check(part)
+                self._places.add(len(kept), self._parts.table(part, len(old.forms)))
                 kept.append(part)
             except ShardDamaged as error:
                 warnings.warn(f"{error.file}: {error.problem}; it is encoded again", RuntimeWarning, stacklevel=4)
         names = {part.name for part in kept}
         for file in self.path.iterdir():  # what a kill left behind, and what is damaged
-            if _is_temporary(file) or (file.name.startswith("part-") and file.name not in names):
+            if is_unfinished(file) or (file.name.startswith("part-") and file.name not in names):
                 with contextlib.suppress(OSError):
                     file.unlink()
         self.resumed = len(self._places)
@@ -206,7 +262,7 @@ class ShardWriter(EncodingCache):
             found = self._places.find(form, content)
             if found is not None:
                 part, offset, length = found
-                return read_entry(self.path / self.manifest.parts[part].name, offset, length)
+                return self._parts.entry(self.manifest.parts[part], offset, length)
             arrays = None if self._under is None else self._under.get(fingerprint, content)
             if arrays is not None:
                 self.put(fingerprint, content, arrays)
@@ -229,9 +285,9 @@ class ShardWriter(EncodingCache):
         """Write what waits as a part, and name it in the manifest."""
         with self._mutex:
             if self._waiting:
-                path = self.path / self.manifest.next_part()
-                table = write_part(path, self._waiting)
-                part = Part(path.name, path.stat().st_size, folder.sha256(path), len(table))
+                ref, table = write_part(self._parts.directory, self.manifest.next_part(), self._waiting)
+                part = Part(ref, len(table))
+                self._parts.directory.sync()  # the part's name, before the manifest that says it
                 self._commit(replace(self.manifest, parts=(*self.manifest.parts, part), complete=False))
                 self._places.add(len(self.manifest.parts) - 1, table)
                 self._waiting, self._waiting_bytes = {}, 0
@@ -241,6 +297,16 @@ class ShardWriter(EncodingCache):
         """All documents of the share have been through."""
         self.flush()
         self._commit(replace(self.manifest, complete=True, about={**self.manifest.about, **about}))
+
+    def close(self) -> None:
+        """Let others write here; what was not flushed is lost. Harmless when repeated."""
+        self._lock_file.release()
+
+    def __enter__(self) -> ShardWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _commit(self, manifest: Manifest) -> None:
         manifest.write(self.path)
@@ -256,7 +322,7 @@ class ShardWriter(EncodingCache):
 def check_folder(path: Path) -> None:
     """Refuse a folder that holds anything but a shard, before a file is put there."""
     if path.is_dir() and not (path / MANIFEST).exists():
-        if any(p.name != LOCK for p in path.iterdir() if not _is_temporary(p)):
+        if any(p.name != LOCK_NAME for p in path.iterdir() if not is_unfinished(p)):
             raise InvalidInput(f"{path} holds other files: name a new folder for the shard")
     elif path.exists() and not path.is_dir():
         raise InvalidInput(f"{path} is a file: name a folder for the shard")
@@ -266,19 +332,6 @@ def check_share(share: int, of: int) -> None:
     """Shares are counted from 1."""
     if not 1 <= of <= limits.MAX_SHARDS or not 1 <= share <= of:
         raise InvalidInput(f"a shard is i/n with i from 1 to n, and n at most {limits.MAX_SHARDS:,}, not {share}/{of}")
-
-
-def _check_part(path: Path, part: Part) -> None:
-    try:
-        same = folder.sha256(path / part.name) == part.sha256
-    except FileNotFoundError:
-        raise ShardDamaged(path / part.name, "the file is missing") from None
-    if not same:
-        raise ShardDamaged(path / part.name, "its content is not what was written")
-
-
-def _is_temporary(path: Path) -> bool:
-    return path.name.startswith(".new-")
 
 
 def _names(forms: Iterable[Form]) -> str:

@@ -14,11 +14,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
 
-from zipfian.encode import _sources, folder
+from zipfian.compiled import folder
+from zipfian.encode import _sources
 from zipfian.encode._sources import Fetch, Report, StorageFailed, Unavailable, Unreachable
 from zipfian.encode.base import Progress
 from zipfian.encode.models import MODELS, Model, WeightFile
 from zipfian.errors import WeightsCorrupt, WeightsNotFound
+from zipfian.storage.regular import sha256_of
+from zipfian.storage.replace import replacing
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def _in_cache(model: Model, file: WeightFile, *, repair: bool) -> bool:
     path = path_of(model, file)
     if not path.is_file():
         return False
-    right = folder.sha256(path) == file.sha256
+    right = sha256_of(path) == file.sha256
     if not right and not repair:
         raise WeightsCorrupt(path, file.sha256)
     return right
@@ -113,9 +116,9 @@ def _reporter(file: WeightFile, progress: Progress | None) -> Report:
 @contextlib.contextmanager
 def _checked(path: Path, file: WeightFile) -> Iterator[BinaryIO]:
     """A file that gets its place in the cache only when its hash is right."""
-    with folder.replacing(path) as target:
+    with replacing(path) as target:
         yield target
         target.flush()
-        found = folder.sha256(Path(target.name))
+        found = sha256_of(Path(target.name))
         if found != file.sha256:
             raise Unavailable(f"sha256 is {found}, not {file.sha256}")

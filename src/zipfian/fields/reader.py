@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zipfian.encode._entry import Array
 from zipfian.fields.item import Item
+from zipfian.storage.packed import Array
 from zipfian.types import Encoded
 
 POOLED = "pooled"

@@ -1,9 +1,5 @@
-"""The only stage that owns files: immutable segments, the manifest that names them, and one writer.
+"""Immutable segments in files of `storage`, the manifest that names them, and one writer.
 
-From the disk upwards:
-
-- `directory`: a flat folder of write-once files, and the writer's lock; the one place that touches the disk;
-- `container`: the one file format, named arrays with a checksum on every block;
 - `field`, `docstore`, `columns`, `vectors`, `deletes`: what the files of a segment hold;
 - `segment`, `merge`: a segment as a whole, and several joined into one;
 - `manifest`, `commit`, `snapshot`: the commit, its writer, and its readers;

@@ -45,11 +45,6 @@ def stable_order(keys: npt.NDArray[Any], largest: int) -> Ints:
     return order
 
 
-def pack_flags(flags: Bools) -> npt.NDArray[np.uint8]:
-    """Booleans as bits, least significant first."""
-    return np.packbits(flags, bitorder="little")
-
-
 def chunks(ends: Ints, size: int) -> Iterator[tuple[int, int]]:
     """Cut runs (given by their cumulated sizes) into slices [first, last) of about `size` values, none empty."""
     first = 0

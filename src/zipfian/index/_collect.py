@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zipfian.index import _held
-from zipfian.index.directory import Directory
 from zipfian.index.manifest import is_ours
+from zipfian.storage.directory import Directory
 
 
 class Collector:

@@ -6,8 +6,8 @@ import contextlib
 import secrets
 from collections.abc import Callable
 
-from zipfian.index.directory import Directory, write_file
 from zipfian.index.manifest import Manifest
+from zipfian.storage.directory import Directory, write_file
 
 
 def publish(directory: Directory, manifest: Manifest, data: bytes, stop: Callable[[str], None]) -> None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from zipfian.errors import IndexCorrupt
 from zipfian.index._crosscheck import cross_check, cross_check_ids
-from zipfian.index.container import FileRef, SectionFile
-from zipfian.index.directory import Directory
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import (
     KEPT,
@@ -22,6 +20,8 @@ from zipfian.index.manifest import (
     read_note,
 )
 from zipfian.index.segment import SegmentReader
+from zipfian.storage.container import FileRef, SectionFile
+from zipfian.storage.directory import Directory
 
 Progress = Callable[[str, int], object]
 """Called with the name and size of each file once it has been read."""

@@ -18,14 +18,25 @@ from typing import Any
 import numpy as np
 
 from zipfian.errors import IndexCorrupt
-from zipfian.index._arrays import pack_flags, smallest_int, smallest_uint
-from zipfian.index._sections import BYTES, INT, UINT, Declared, flags, meta_int, read_offsets, require, unpack_flags
+from zipfian.index._arrays import smallest_int, smallest_uint
 from zipfian.index.column import Column
-from zipfian.index.container import FileRef, SectionFile, SectionWriter
-from zipfian.index.directory import Directory
 from zipfian.index.metadata import COLUMN_TYPES, ColumnType, element_type
 from zipfian.index.terms import WordTerms
 from zipfian.limits import MAX_COLUMNS, MAX_DOCUMENTS
+from zipfian.storage.container import FileRef, SectionFile, SectionWriter
+from zipfian.storage.directory import Directory
+from zipfian.storage.sections import (
+    BYTES,
+    INT,
+    UINT,
+    Declared,
+    flags,
+    meta_int,
+    pack_flags,
+    read_offsets,
+    require,
+    unpack_flags,
+)
 
 KIND = "col"
 

@@ -26,7 +26,6 @@ from zipfian._version import __version__
 from zipfian.errors import FormatTooNew, FormatTooOld, IndexCorrupt, IndexExists, IndexLocked, InvalidInput
 from zipfian.index._collect import Collector
 from zipfian.index._publish import publish
-from zipfian.index.directory import LOCK_NAME, Directory
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import (
     Manifest,
@@ -40,6 +39,7 @@ from zipfian.index.manifest import (
     read_note,
 )
 from zipfian.index.snapshot import Snapshot
+from zipfian.storage.directory import LOCK_NAME, Directory
 
 
 class Writer:

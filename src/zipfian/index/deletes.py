@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput
-from zipfian.index._arrays import Bools, Ints, chunks, pack_flags, smallest_uint
-from zipfian.index._sections import UINT32, flags, meta_int, require, unpack_flags
-from zipfian.index.container import FileRef, SectionFile, SectionWriter
-from zipfian.index.directory import Directory
+from zipfian.index._arrays import Bools, Ints, chunks, smallest_uint
 from zipfian.index.field import FieldReader
 from zipfian.index.lengths import exact_sum
 from zipfian.limits import MAX_DOCUMENTS, MAX_FIELDS
+from zipfian.storage.container import FileRef, SectionFile, SectionWriter
+from zipfian.storage.directory import Directory
+from zipfian.storage.sections import UINT32, flags, meta_int, pack_flags, require, unpack_flags
 
 KIND = "del"
 

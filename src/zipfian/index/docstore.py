@@ -25,11 +25,11 @@ import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index._arrays import Bools, Ints, offsets
-from zipfian.index._sections import BYTES, UINT, UINT32, meta_int, read_offsets, require
-from zipfian.index.container import FileRef, SectionFile
-from zipfian.index.directory import Directory
 from zipfian.index.metadata import decode_metadata
 from zipfian.limits import MAX_DOCUMENTS, MAX_METADATA_BYTES, MAX_TEXT_CHARS
+from zipfian.storage.container import FileRef, SectionFile
+from zipfian.storage.directory import Directory
+from zipfian.storage.sections import BYTES, UINT, UINT32, meta_int, read_offsets, require
 
 KIND = "doc"
 

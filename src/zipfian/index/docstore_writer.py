@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index._arrays import Bools, offsets, smallest_uint
-from zipfian.index.container import FileRef, SectionWriter
-from zipfian.index.directory import Directory
 from zipfian.index.docstore import BLOCK_BYTES, KIND, DocStoreReader, Record, id_hashes
 from zipfian.index.metadata import encode_metadata
 from zipfian.limits import MAX_ID_BYTES, MAX_TEXT_CHARS
+from zipfian.storage.container import FileRef, SectionWriter
+from zipfian.storage.directory import Directory
 from zipfian.types import SegmentBatch
 
 _LEVEL = 3

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from zipfian.index._layout import FileRef
 from zipfian.limits import MAX_DOCUMENTS
+from zipfian.storage.layout import FileRef
 
 
 @dataclass(frozen=True, slots=True)

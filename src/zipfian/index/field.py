@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index._arrays import Ints, chunks, offsets, stable_order
-from zipfian.index._sections import BYTES, UINT, UINT32, meta_int, meta_str, require
-from zipfian.index.container import FileRef, SectionFile
-from zipfian.index.directory import Directory
 from zipfian.index.forward import GROUP, Forward, Rows
 from zipfian.index.lengths import exact_sum, length_unit
 from zipfian.index.phi import parse_phi
 from zipfian.index.postings import Docs, Postings, Tf
 from zipfian.index.terms import IdTerms, WordTerms, read_terms
 from zipfian.limits import MAX_DOCUMENTS, MAX_SCALE, MAX_TERMS
+from zipfian.storage.container import FileRef, SectionFile
+from zipfian.storage.directory import Directory
+from zipfian.storage.sections import BYTES, UINT, UINT32, meta_int, meta_str, require
 from zipfian.types import FieldBatch, TfKind
 
 KIND = "field"

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index._arrays import Ints, smallest_uint, stable_order
-from zipfian.index.container import FileRef, SectionWriter
-from zipfian.index.directory import Directory
 from zipfian.index.field import KIND, FieldWriteSpec
 from zipfian.index.forward import ForwardWriter
 from zipfian.index.lengths import document_lengths, exact_sum
 from zipfian.index.postings import Docs, PostingsWriter, Tf
 from zipfian.index.terms import IdTerms, WordTerms, make_terms
 from zipfian.limits import MAX_DOCUMENT_TERMS, MAX_DOCUMENTS, MAX_WEIGHT
+from zipfian.storage.container import FileRef, SectionWriter
+from zipfian.storage.directory import Directory
 from zipfian.types import FieldBatch
 
 _ROWS = 1 << 16

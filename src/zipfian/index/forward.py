@@ -20,7 +20,7 @@ import numpy.typing as npt
 from zipfian.errors import IndexCorrupt
 from zipfian.index._arrays import Ints, chunks, offsets, smallest_uint
 from zipfian.index.bitpack import BitWriter, Values, Words, unpack, word_count
-from zipfian.index.container import SectionFile, SectionWriter
+from zipfian.storage.container import SectionFile, SectionWriter
 
 GROUP = 64
 """Documents that are decoded together."""

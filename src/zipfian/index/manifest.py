@@ -1,12 +1,12 @@
 """The manifest: one small JSON file per commit that names every file of it, and is the commit.
 
 `manifest-<generation>.json` is written under a temporary name, synced and renamed; whoever can see it can see a
-complete commit. It must be, byte for byte, what `encode` writes for its content, and it carries a CRC-32 of itself.
+complete commit. It must be, byte for byte, what `encode` writes for its content, and it carries a CRC-32 of itself
+(`storage.record`).
 """
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping
@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, IndexNotFound, InvalidInput, shown
-from zipfian.index._layout import VERSION, other_format
-from zipfian.index.directory import LOCK_NAME, Directory, check_name
 from zipfian.index.entry import SegmentEntry
 from zipfian.limits import MAX_DOCUMENTS, MAX_FILE_NAME_CHARS, MAX_MANIFEST_BYTES, MAX_SEGMENTS
+from zipfian.storage.directory import LOCK_NAME, Directory, check_name
+from zipfian.storage.layout import VERSION, other_format
+from zipfian.storage.record import pack_record, unpack_record
 
 KEPT = 2
 """Commits that stay whole: the newest, and the one before it for slow readers and as a way back.
@@ -30,7 +31,7 @@ _SET_ASIDE = re.compile(r"manifest-([0-9]{12})\.json\.aside")
 _TEMPORARY = re.compile(r"manifest-[0-9]{12}-[0-9a-f]{8}\.tmp")
 _DATA = re.compile(r"s[0-9]{8}-[0-9a-f]{8}[._-][a-z0-9._-]+")
 _NOTE = re.compile(rb"([0-9]{12}) ([0-9a-f]{8})\n")
-_KEYS = frozenset({"format", "zipfian", "generation", "settings", "segments", "counters", "user", "crc"})
+_KEYS = frozenset({"format", "zipfian", "generation", "settings", "segments", "counters", "user"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,8 @@ class Manifest:
             "user": self.user,
         }
         try:
-            content["crc"] = _crc(content)
-            data = _dump(content)
-            same = json.loads(data) == content  # {1: "a"} would come back as {"1": "a"}, a tuple as a list
+            data = pack_record(content)
+            same = unpack_record("manifest", data) == content  # {1: "a"} would be {"1": "a"}, a tuple a list
         except (TypeError, ValueError, RecursionError) as e:
             raise InvalidInput(f"settings and user data of a commit must be JSON: {e}") from e
         if not same:
@@ -81,13 +81,11 @@ class Manifest:
     def decode(cls, name: str, data: bytes) -> Manifest:
         """Parse and validate; `IndexCorrupt`, `FormatTooNew` or `FormatTooOld`, never a half-right manifest."""
         try:
-            found = json.loads(data)
-            if not isinstance(found, dict) or _crc({k: v for k, v in found.items() if k != "crc"}) != found["crc"]:
-                raise IndexCorrupt(name, "fails its checksum")
+            found = unpack_record(name, data)
             version = found["format"]
             if type(version) is int and version != VERSION:
                 raise other_format(name, version)
-            if set(found) != _KEYS or version != VERSION or _dump(found) != data:
+            if set(found) != _KEYS or version != VERSION or pack_record(found) != data:
                 raise IndexCorrupt(name, "is not a manifest that zipfian wrote")
             manifest = cls(
                 generation=found["generation"],
@@ -206,11 +204,3 @@ def _sequence(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError(f"a list was expected, not {type(value).__name__}")
     return value
-
-
-def _dump(content: Mapping[str, Any]) -> bytes:
-    return (json.dumps(content, indent=1, sort_keys=True, allow_nan=False) + "\n").encode("ascii")
-
-
-def _crc(content: Mapping[str, Any]) -> int:
-    return zlib.crc32(json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":")).encode("ascii"))

@@ -17,8 +17,6 @@ from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index._arrays import Bools, Ints, chunks, stable_order
 from zipfian.index.column import Column, join_columns
 from zipfian.index.columns import write_columns
-from zipfian.index.container import FileRef
-from zipfian.index.directory import Directory
 from zipfian.index.docstore_writer import IdPiece, merge_blocks, write_docs_file
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.field import FieldReader
@@ -28,6 +26,8 @@ from zipfian.index.segment import SegmentFiles, SegmentReader
 from zipfian.index.terms import merge_terms
 from zipfian.index.vectors import merge_vectors
 from zipfian.limits import MAX_DOCUMENTS
+from zipfian.storage.container import FileRef
+from zipfian.storage.directory import Directory
 
 _POSTINGS = 1 << 20
 """Postings decoded at once while merging (a longer list is taken whole)."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from zipfian.errors import IndexCorrupt
 from zipfian.index._arrays import Bools, Ints, chunks, offsets
 from zipfian.index.bitpack import BLOCK, WIDEST, BitWriter, Values, Words, bit_widths, unpack, word_count
-from zipfian.index.container import SectionFile, SectionWriter
+from zipfian.storage.container import SectionFile, SectionWriter
 
 _CHUNK = 1 << 16
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from zipfian.index.directory import Directory
 from zipfian.index.manifest import list_generations, manifest_name, pack_note
 from zipfian.index.snapshot import Snapshot
+from zipfian.storage.directory import Directory
 
 
 def restore(directory: Directory, generation: int) -> list[str]:

@@ -20,9 +20,7 @@ from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index._arrays import Bools, Ints
 from zipfian.index.column import Column, build_columns
 from zipfian.index.columns import ColumnReader, write_columns
-from zipfian.index.container import FileRef
 from zipfian.index.deletes import Deletes, read_deletes, write_deletes
-from zipfian.index.directory import Directory
 from zipfian.index.docstore import DocStoreReader
 from zipfian.index.docstore_writer import write_docs
 from zipfian.index.entry import SegmentEntry
@@ -31,6 +29,8 @@ from zipfian.index.field_writer import write_field
 from zipfian.index.metadata import ColumnType
 from zipfian.index.vectors import VectorReader, add_vectors, write_vectors
 from zipfian.limits import MAX_FIELDS
+from zipfian.storage.container import FileRef
+from zipfian.storage.directory import Directory
 from zipfian.types import FieldBatch, SegmentBatch
 
 __all__ = [

@@ -8,10 +8,10 @@ from typing import Any
 
 from zipfian.errors import FormatTooNew, FormatTooOld, IndexCorrupt, IndexNotFound
 from zipfian.index import _held
-from zipfian.index.directory import Directory
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.manifest import Manifest, generations_in, manifest_name, not_a_collection, read_manifest, read_note
 from zipfian.index.segment import SegmentReader
+from zipfian.storage.directory import Directory
 
 _ATTEMPTS = 50
 """Times a reader starts again because commits keep removing the files it was about to open."""

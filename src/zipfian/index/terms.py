@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index._arrays import Ints, offsets, smallest_uint
-from zipfian.index._sections import read_offsets
-from zipfian.index.container import SectionFile, SectionWriter
 from zipfian.limits import MAX_TERM_BYTES, MAX_TERMS
+from zipfian.storage.container import SectionFile, SectionWriter
+from zipfian.storage.sections import read_offsets
 
 
 class TermDictionary(Protocol):

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
-from zipfian.index._arrays import Bools, pack_flags
-from zipfian.index._sections import Declared, flags, meta_int, require, unpack_flags
-from zipfian.index.container import FileRef, SectionFile, SectionWriter
-from zipfian.index.directory import Directory
+from zipfian.index._arrays import Bools
 from zipfian.limits import MAX_DOCUMENTS, MAX_VECTOR_DIM, MAX_VECTORS
+from zipfian.storage.container import FileRef, SectionFile, SectionWriter
+from zipfian.storage.directory import Directory
+from zipfian.storage.sections import Declared, flags, meta_int, pack_flags, require, unpack_flags
 
 KIND = "vec"
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from zipfian.encode.regular import look, read_regular
 from zipfian.errors import LimitExceeded
 from zipfian.ingest.html import html_to_text
 from zipfian.ingest.items import (
@@ -22,6 +21,7 @@ from zipfian.ingest.items import (
 )
 from zipfian.ingest.lines import problem_of
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_READ_BYTES, MAX_TEXT_CHARS
+from zipfian.storage.regular import look, read_regular
 
 SIDECAR = ".txt"
 """`photo.jpg.txt` or `photo.txt` beside `photo.jpg` holds its caption and is no document of its own."""

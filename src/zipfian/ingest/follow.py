@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zipfian.collection.following import BadItem, Synced
 from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN, Stamp
-from zipfian.encode.regular import look
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.ingest.items import FoundDocument
 from zipfian.ingest.source import Source, open_source
 from zipfian.limits import MAX_IMAGE_BYTES
+from zipfian.storage.regular import look
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from zipfian.encode.regular import open_regular
 from zipfian.errors import NotAFile
 from zipfian.limits import MAX_READ_BYTES, MAX_RECORD_LINES, MAX_RECORD_SEPARATORS
+from zipfian.storage.regular import open_regular
 
 TOO_LONG = f"a line of more than {MAX_READ_BYTES:,} bytes, the limit of one document"
 _BLOCK = 1 << 20

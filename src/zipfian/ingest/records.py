@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zipfian.encode.regular import look, open_regular
 from zipfian.errors import InvalidInput, LimitExceeded, MissingExtra
 from zipfian.ingest.folder import picture_problem
 from zipfian.ingest.items import CSV_SUFFIXES, IMAGE_COLUMN, JSONL_SUFFIXES, BadItem, FoundDocument
 from zipfian.ingest.lines import TOO_LONG, BoundedLines, numbered_lines
 from zipfian.limits import MAX_COLUMNS, MAX_METADATA_BYTES, MAX_NAME_CHARS, MAX_TEXT_CHARS
+from zipfian.storage.regular import look, open_regular
 
 TEXT_COLUMNS = ("text", "caption", "captions")
 """Tried in this order where no column is named."""

@@ -1,12 +1,13 @@
-"""Checks that the settings of every training share, and how settings come back from JSON."""
+"""Checks that the settings of every training share, how settings come back from JSON, and what is too old to go on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, TypeVar
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import FormatTooOld, InvalidInput
 
 T = TypeVar("T")
 
@@ -55,3 +56,11 @@ def from_json(cls: type[T], values: Mapping[str, Any]) -> T:
     if unknown:
         raise InvalidInput(f"unknown settings of {cls.__name__}: {', '.join(sorted(unknown))}")
     return cls(**values)
+
+
+def too_old(path: Path) -> FormatTooOld:
+    """The error for a checkpoint in the format of zipfian 0.1, or in another one that is no longer read."""
+    return FormatTooOld(
+        f"{path} is a checkpoint of an older zipfian, which this release does not read: delete it to start over, or "
+        "finish the training with the release that began it"
+    )

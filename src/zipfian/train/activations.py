@@ -7,7 +7,6 @@ as float16: a tenth of a percent, far below what an autoencoder leaves unexplain
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.encode.base import GROUP_CHARS, GROUP_ITEMS, Encoder
-from zipfian.errors import DiskFull, InvalidInput, room_for
+from zipfian.errors import DiskFull, InvalidInput
+from zipfian.storage.replace import replacing
 from zipfian.train.source import MemorySource, Source, shard_source
 from zipfian.types import Encoded
 
@@ -174,7 +174,8 @@ class _Shards:
             self._flush()
         _save(self._folder / "held-out.npy", held_out, self.rows)
         about = {"identity": identity, "items": items, "skipped": skipped, "rows": self.rows}
-        (self._folder / MARKER).write_text(json.dumps(about), encoding="utf-8")
+        with replacing(self._folder / MARKER) as file:
+            file.write(json.dumps(about).encode())
         return _read(self._folder, items, skipped)
 
     def _flush(self) -> None:
@@ -184,20 +185,14 @@ class _Shards:
 
 
 def _save(path: Path, rows: Half, done: int) -> None:
-    part = path.with_suffix(".part")
     try:
-        with room_for(path), part.open("wb") as stream:
+        with replacing(path, sync=False) as stream:  # what a power cut costs is encoded again
             np.save(stream, rows, allow_pickle=False)
-        os.replace(part, path)
     except DiskFull as error:
-        part.unlink(missing_ok=True)
         raise DiskFull(
             f"{path.parent}: the disk is full after {done:,} tokens. Free some space, train on fewer tokens (--limit) "
             "or put the output on another disk (--out)"
         ) from error
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def _complete(folder: Path, identity: str) -> Activations | None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from zipfian.encode.regular import sha256_of
 from zipfian.errors import InvalidInput
 from zipfian.ingest.lines import TOO_LONG, numbered_lines
 from zipfian.ingest.source import BadItem, open_source
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_TEXT_CHARS
+from zipfian.storage.regular import sha256_of
 
 SAMPLE = 200
 """Items whose tokens are counted to judge all of them."""

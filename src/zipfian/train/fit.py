@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.errors import IndexExists, InvalidInput
+from zipfian.train._checks import too_old
 from zipfian.train.data import Data, Survey
 from zipfian.train.settings import SaeSettings
 from zipfian.vocabulary import presets
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from zipfian.train.activations import Activations
     from zipfian.train.sae import Progress, TrainResult
 
-CHECKPOINT = "checkpoint.safetensors"
+CHECKPOINT = "checkpoint.zpfn"
+OLD_CHECKPOINT = "checkpoint.safetensors"
+"""As of zipfian 0.1."""
 RUN = "run.json"
 SHARDS = "activations"
 MEMORY = 2 << 30
@@ -195,6 +198,8 @@ def check_folder(out: Path, resume: bool) -> None:
         raise IndexExists(
             f"{out} holds a training that did not finish: go on with it (resume=True, --resume), or delete the folder"
         )
+    if resume and (out / OLD_CHECKPOINT).exists():
+        raise too_old(out / OLD_CHECKPOINT)
     if resume and not (out / RUN).exists():
         raise InvalidInput(f"{out} holds no training to resume: leave resume (--resume) out")
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from zipfian import limits
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.objects import JsonObject
+from zipfian.storage.regular import sha256_of
 from zipfian.types import FloatArray
-from zipfian.vocabulary._sae_weights import Tensors, check_sha256, file_sha256, quantise, read_settings, read_tensors
+from zipfian.vocabulary._sae_weights import Tensors, check_sha256, quantise, read_settings, read_tensors
 
 WEIGHTS_FILE = "align.safetensors"
 SETTINGS_FILE = "align.json"
@@ -54,7 +55,7 @@ def write(folder: Path, tensors: Tensors, settings: Mapping[str, Any]) -> None:
         raise MissingExtra("writing an alignment", "text") from error
     folder.mkdir(parents=True, exist_ok=True)
     save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, folder / WEIGHTS_FILE)
-    whole = {**settings, "format": FORMAT, "kind": "align", "sha256": file_sha256(folder / WEIGHTS_FILE)}
+    whole = {**settings, "format": FORMAT, "kind": "align", "sha256": sha256_of(folder / WEIGHTS_FILE)}
     (folder / SETTINGS_FILE).write_text(json.dumps(whole, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -7,7 +7,6 @@ to ship inside the package.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded, MissingExtra
 from zipfian.objects import JsonObject
+from zipfian.storage.regular import sha256_of
 from zipfian.types import FloatArray
 
 WEIGHTS_FILE = "sae.safetensors"
@@ -145,7 +145,7 @@ def save_weights(
         "dim": weights.dim,
         "k": weights.k,
         "stored": stored,
-        "sha256": file_sha256(folder / WEIGHTS_FILE),
+        "sha256": sha256_of(folder / WEIGHTS_FILE),
         "info": dict(weights.info),
     }
     (folder / SETTINGS_FILE).write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -180,7 +180,7 @@ def check_sha256(path: Path, expected: object, named_in: str = SETTINGS_FILE) ->
     """Refuse a file that is not the one its settings name."""
     if not path.is_file():
         raise InvalidInput(f"{path.parent} holds no {path.name}")
-    found = file_sha256(path)
+    found = sha256_of(path)
     if found != expected:
         raise InvalidInput(
             f"{path} does not have the sha256 that {named_in} names ({found[:12]}... instead of "
@@ -236,12 +236,6 @@ def _with_bfloat16(path: Path) -> Tensors:
             raise ValueError(f"{name} holds values of type {part['dtype']}")
         out[name] = array.reshape(part["shape"])
     return out
-
-
-def file_sha256(path: Path) -> str:
-    """The file's hash in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _safetensors() -> Any:

@@ -18,9 +18,9 @@ from zipfian.engines.opensearch.export import surrogate_lines, write_opensearch
 from zipfian.engines.opensearch.verify import verify
 from zipfian.errors import InvalidInput
 from zipfian.fields import Sparse, Words
-from zipfian.index.directory import FSDirectory
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.scoring import Dot
+from zipfian.storage.directory import FSDirectory
 
 
 @pytest.fixture

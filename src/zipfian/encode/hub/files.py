@@ -7,7 +7,6 @@ can run code, and converting them is one command.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from zipfian import limits
 from zipfian.encode.hub._torch import module
 from zipfian.errors import InvalidInput, LimitExceeded, ModelNotFound
+from zipfian.storage.regular import sha256_of
 
 CONFIG = "config.json"
 OPEN_CLIP_CONFIG = "open_clip_config.json"
@@ -109,9 +109,4 @@ def hashes(folder: Path) -> dict[str, str]:
     """sha256 of every file that can change a vector: weights, configurations and tokenizers."""
     found = {p for pattern in HASHED for p in (*folder.glob(pattern), *folder.glob(f"[0-9]_*/{pattern}"))}
     names = sorted(p.relative_to(folder).as_posix() for p in found if p.is_file())
-    return {name: _sha256(folder / name) for name in names}
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return {name: sha256_of(folder / name) for name in names}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from zipfian.errors import IndexCorrupt, IndexLocked, IndexNotFound, InvalidInput, ReadOnly
-from zipfian.index.directory import FSDirectory, check_name
+from zipfian.storage.directory import FSDirectory, check_name
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_one_lock_per_folder_in_one_process(directory: FSDirectory, tmp_path: Pa
 
 def test_the_lock_dies_with_its_process(directory: FSDirectory, tmp_path: Path) -> None:
     code = (
-        "import sys, time; from zipfian.index.directory import FSDirectory\n"
+        "import sys, time; from zipfian.storage.directory import FSDirectory\n"
         "lock = FSDirectory(sys.argv[1]).lock(); print('locked', flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as child:

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt
-from zipfian.index._arrays import Bools
-from zipfian.index.container import SectionFile
+from zipfian.storage.container import SectionFile
+
+Bools = npt.NDArray[np.bool_]
 
 BYTES = ("uint8",)
 UINT32 = ("uint8", "uint16", "uint32")
@@ -43,6 +44,11 @@ def require(file: SectionFile, sections: Mapping[str, Declared]) -> None:
 def flags(count: int) -> Declared:
     """How `count` booleans written by `pack_flags` are declared."""
     return BYTES, -(-count // 8)
+
+
+def pack_flags(flags: Bools) -> npt.NDArray[np.uint8]:
+    """Booleans as bits, least significant first."""
+    return np.packbits(flags, bitorder="little")
 
 
 def unpack_flags(file: SectionFile, section: str, count: int) -> Bools:

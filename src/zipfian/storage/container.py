@@ -1,6 +1,6 @@
 """The one file format, written once and read through a mapping: named arrays with a checksum on every 64 KiB.
 
-`SectionWriter` and `SectionFile` are the only code that knows the layout (`_layout.py`, docs/format.md). A reader gets
+`SectionWriter` and `SectionFile` are the only code that knows the layout (`layout.py`, docs/format.md). A reader gets
 arrays that are views on the mapped file: nothing is copied, and a block's checksum is computed before its bytes are
 handed out for the first time in this process, so damage is an error and never an answer.
 """
@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
-from zipfian.index import _layout
-from zipfian.index._layout import ALIGN, BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer, Section
-from zipfian.index.directory import ByteArray, Directory
+from zipfian.storage import layout
+from zipfian.storage.directory import Creates, Directory
+from zipfian.storage.layout import ALIGN, BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer, Section
+from zipfian.storage.regular import ByteArray
 
 __all__ = ["FileRef", "SectionFile", "SectionStream", "SectionWriter"]
 
@@ -35,7 +36,7 @@ class SectionWriter:
     As a context manager it deletes the unfinished file unless `close` was reached.
     """
 
-    def __init__(self, directory: Directory, name: str, kind: str, meta: Mapping[str, Any]) -> None:
+    def __init__(self, directory: Creates, name: str, kind: str, meta: Mapping[str, Any]) -> None:
         self.name = name
         self.meta = dict(meta)  # may be added to until `close`
         self._directory = directory
@@ -47,7 +48,7 @@ class SectionWriter:
         self._crc = 0
         self._crcs: list[int] = []
         self._done = False
-        header = _layout.pack_header(kind, self._file_id)
+        header = layout.pack_header(kind, self._file_id)
         self._file = directory.create(name)
         self._put(header)
 
@@ -71,7 +72,7 @@ class SectionWriter:
         try:
             self._idle()
             self._pad()
-            toc = _layout.pack_toc(self.meta, self._sections)
+            toc = layout.pack_toc(self.meta, self._sections)
             toc_offset = self._offset
             self._put(toc)
             if self._offset % BLOCK:
@@ -187,21 +188,27 @@ class SectionFile:
 
     @classmethod
     def open(cls, directory: Directory, ref: FileRef | str, kind: str) -> SectionFile:
-        """Map a file and check header, footer, contents, exact size and, given a `FileRef`, identity.
-
-        Costs a few pages of reading whatever the file's size; sections are verified when first asked for.
-        """
+        """Map a file of a directory and check it as `parse` does."""
         name = ref if isinstance(ref, str) else ref.name
         try:
             data = directory.map(name)
         except FileNotFoundError as e:
             raise FileGone(name, "is missing") from e
+        return cls.parse(data, ref, kind)
+
+    @classmethod
+    def parse(cls, data: ByteArray, ref: FileRef | str, kind: str) -> SectionFile:
+        """Check header, footer, contents, exact size and, given a `FileRef`, identity of a file that is mapped.
+
+        Costs a few pages of reading whatever the file's size; sections are verified when first asked for.
+        """
+        name = ref if isinstance(ref, str) else ref.name
         if isinstance(ref, FileRef) and len(data) != ref.size:
             raise IndexCorrupt(name, f"is {len(data)} bytes long where the manifest says {ref.size}")
         if len(data) < HEADER.size + FOOTER.size:
             raise IndexCorrupt(name, f"is {len(data)} bytes long, too short for a data file")
         try:
-            footer = _layout.parse_footer(name, len(data), data[-FOOTER.size :].tobytes())
+            footer = layout.parse_footer(name, len(data), data[-FOOTER.size :].tobytes())
         except IndexCorrupt as e:  # a later format may end differently
             raise _of_another_release(name, data) or e from None
         table = data[footer.end : len(data) - FOOTER.size].tobytes()
@@ -210,11 +217,11 @@ class SectionFile:
         file = cls(name, data, footer, np.frombuffer(table, "<u4"))
         file._verify(0, HEADER.size)
         file._verify(footer.toc_offset, footer.end)
-        _layout.parse_header(name, data[: HEADER.size].tobytes(), kind, footer.file_id)
+        layout.parse_header(name, data[: HEADER.size].tobytes(), kind, footer.file_id)
         if isinstance(ref, FileRef) and file.ref != ref:
             raise IndexCorrupt(name, "is a sound file, but not the one the manifest names")
         toc = data[footer.toc_offset : footer.end].tobytes()
-        file.meta, file._sections = _layout.parse_toc(name, toc, footer.toc_offset)
+        file.meta, file._sections = layout.parse_toc(name, toc, footer.toc_offset)
         return file
 
     @property
@@ -297,4 +304,4 @@ class SectionFile:
 
 def _of_another_release(name: str, data: ByteArray) -> FormatTooNew | FormatTooOld | None:
     magic, version, *_ = HEADER.unpack(data[: HEADER.size].tobytes())
-    return _layout.other_format(name, version) if magic == _layout.MAGIC and version != _layout.VERSION else None
+    return layout.other_format(name, version) if magic == layout.MAGIC and version != layout.VERSION else None

@@ -13,8 +13,9 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from zipfian.errors import IndexCorrupt, IndexLocked
-from zipfian.index._lock import Lock
-from zipfian.index.directory import LOCK_NAME, ByteArray, Bytes, Directory, FileWriter, check_name
+from zipfian.storage.directory import LOCK_NAME, Bytes, Directory, FileWriter, check_name
+from zipfian.storage.lock import Lock
+from zipfian.storage.regular import ByteArray
 
 
 class PowerLoss(BaseException):

@@ -1,4 +1,4 @@
-"""Where files live: the one interface through which the index touches a disk.
+"""Where files live: the interface through which the index touches a disk.
 
 A directory is a flat folder of write-once files, plus the lock file. Everything the durability promise rests on
 (exclusive creation, fsync of a file, rename, fsync of the folder, the writer's lock) is a method here, so that
@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import mmap
 import os
 import re
 import stat
 import sys
 from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import Protocol
 
 from zipfian import limits
 from zipfian.errors import IndexCorrupt, IndexExists, IndexNotFound, InvalidInput, ReadOnly, room_for
-from zipfian.index._lock import FileLock, Lock
+from zipfian.storage.lock import FileLock, Lock
+from zipfian.storage.regular import ByteArray, mapped
 
 Bytes = bytes | bytearray | memoryview
-ByteArray = npt.NDArray[np.uint8]
 
 LOCK_NAME = "write.lock"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
@@ -49,6 +45,16 @@ class FileWriter(Protocol):
 
     def abort(self) -> None:
         """Close without making anything durable. Never raises; harmless after `close`."""
+
+
+class Creates(Protocol):
+    """What can begin a file, and take it away again: a directory, or whatever else a `SectionWriter` writes to."""
+
+    def create(self, name: str) -> FileWriter:
+        """A new file."""
+
+    def delete(self, name: str) -> None:
+        """Remove it."""
 
 
 class Directory(Protocol):
@@ -146,7 +152,7 @@ class FSDirectory:
         for folder in reversed(missing):
             with contextlib.suppress(FileExistsError), _writing(self.path):
                 folder.mkdir()
-            _sync_folder(folder.parent)
+            sync_folder(folder.parent)
 
     def list(self) -> list[str]:
         """Sorted names, whatever kind of entry they are: opening one that is not a plain file is an error."""
@@ -180,13 +186,7 @@ class FSDirectory:
         """The whole file, memory-mapped: pages are read when touched and belong to the system's cache."""
         fd, size = self._open(name)
         try:
-            if size == 0:
-                empty = np.empty(0, np.uint8)
-                empty.flags.writeable = False
-                return empty
-            # Before 3.13 a mapping keeps a descriptor of its own open for as long as it lives.
-            extra: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) and os.name == "posix" else {}
-            return np.frombuffer(mmap.mmap(fd, size, access=mmap.ACCESS_READ, **extra), np.uint8)
+            return mapped(fd, size)
         finally:
             os.close(fd)
 
@@ -211,7 +211,7 @@ class FSDirectory:
     def sync(self) -> None:
         """Fsync of the folder (Windows has no such call: NTFS journals names by itself)."""
         with room_for(self.path):
-            _sync_folder(self.path)
+            sync_folder(self.path)
 
     def lock(self) -> Lock:
         """An OS lock on `write.lock`, which the system drops when the process dies, however it dies."""
@@ -254,7 +254,7 @@ class _FSFile:
     def close(self) -> None:
         try:
             with room_for(self._path):
-                _fsync(self._raw.fileno())
+                fsync(self._raw.fileno())
         finally:
             self._raw.close()
 
@@ -283,7 +283,8 @@ def _plain(name: str, info: os.stat_result) -> os.stat_result:
     return info
 
 
-def _fsync(fd: int) -> None:
+def fsync(fd: int) -> None:
+    """Make the content of an open file, or the names of an open folder, survive a power cut."""
     full = 51 if sys.platform == "darwin" else None  # F_FULLFSYNC: on macOS fsync stops at the drive's cache
     if full is not None:
         import fcntl
@@ -294,11 +295,12 @@ def _fsync(fd: int) -> None:
     os.fsync(fd)
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder survive a power cut (Windows has no such call)."""
     if os.name == "nt":
         return
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
-        _fsync(fd)
+        fsync(fd)
     finally:
         os.close(fd)

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tests.index.doubles import FaultyDirectory, MemoryDirectory, fail_once
+from tests.storage.doubles import FaultyDirectory, MemoryDirectory, fail_once
 from zipfian.errors import FileGone, FormatTooNew, FormatTooOld, IndexCorrupt, InvalidInput
-from zipfian.index._layout import BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer
-from zipfian.index.container import SectionFile, SectionWriter
-from zipfian.index.directory import FSDirectory
+from zipfian.storage.container import SectionFile, SectionWriter
+from zipfian.storage.directory import FSDirectory
+from zipfian.storage.layout import BLOCK, DTYPES, FOOTER, HEADER, FileRef, Footer
 
 Arrays = dict[str, npt.NDArray[Any]]
 NAME = "a.bin"
@@ -350,7 +350,7 @@ def test_threads_verify_each_block_once_and_agree(monkeypatch: pytest.MonkeyPatc
         counted.append(len(piece))
         return crc32(piece, value)
 
-    monkeypatch.setattr("zipfian.index.container.zlib.crc32", counting)
+    monkeypatch.setattr("zipfian.storage.container.zlib.crc32", counting)
     wrong: list[object] = []
 
     def read(seed: int) -> None:
