@@ -116,17 +116,13 @@ class Run:
         lists, queries = [], list(self.queries.values())
         for query in queries:
             docs, scores = query.search(depth, mask)
-            covered = query.coverage(float(scores[0]) if len(scores) else 0.0)
             field = query.field
             whole_texts = isinstance(field, VectorField) and field.pooled and field.reads == "text"
             size = self.searcher.mean_words if whole_texts else None
-            lists.append(
-                FieldList(
-                    query.name, docs, scores, query.n_scored(mask), field.weight, covered, size, query.n_asked,
-                    field.reads,
-                )
-            )  # fmt: skip
-        return gather(lists, lambda i, docs: queries[i].score(docs), also)
+            lists.append(FieldList(query.name, docs, scores, query.n_scored(mask), field.weight, size, field.reads))
+        words = next((i for i, query in enumerate(queries) if query.field.lexical), None)
+        covered = None if words is None else (words, queries[words].covered)
+        return gather(lists, lambda i, docs: queries[i].score(docs), also, covered)
 
     def _with_bonus(self, outcome: Outcome, k: int, bonus: float) -> Outcome:
         asked = _plain(self.question.text or "")

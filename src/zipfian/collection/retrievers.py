@@ -16,7 +16,7 @@ from zipfian.explain.terms import describe, explain_field
 from zipfian.fields.base import Field
 from zipfian.fields.places import Places, tokens
 from zipfian.fields.query import Query, Vector
-from zipfian.fuse.signals import coverage
+from zipfian.fuse.signals import coverage, covered_by
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.faiss_index import FaissIndex
 from zipfian.retrieve.scoring import Scoring
@@ -55,6 +55,10 @@ class Retriever(Protocol):
 
     def coverage(self, best: float) -> float | None:
         """How much of what a words query asks for the best document has, 0 to 1; None where nobody can tell."""
+        ...
+
+    def covered(self, docs: Ints) -> F64:
+        """The share of the query's words that each of some documents has; asked of fields of words only."""
         ...
 
     def explain(self, doc: int) -> Explanation:
@@ -111,6 +115,9 @@ class PostingsRetriever:
         if not self.field.lexical:
             return None
         return coverage(self._searcher, self._terms, self.prepared, best)
+
+    def covered(self, docs: Ints) -> F64:
+        return covered_by(self._searcher, self._terms, docs)
 
     def explain(self, doc: int) -> Explanation:
         field = self.field
@@ -182,6 +189,9 @@ class DenseRetriever:
 
     def coverage(self, best: float) -> float | None:
         return None
+
+    def covered(self, docs: Ints) -> F64:
+        return np.zeros(len(docs), np.float64)
 
     def explain(self, doc: int) -> Explanation:
         return explain_cosine(self, doc, len(self.vector))

@@ -50,7 +50,7 @@ def explain_fused(fused: Fused, doc: int, fields: Mapping[str, Explanation] | No
         tree = (fields or {}).get(name)
         parts: tuple[Explanation, ...] = ()
         if tree is not None:
-            parts = _share(tree, name, share, _factor(fused, row, i, raw), numbers)
+            parts = _share(tree, name, share, _factor(fused, row, i, raw), numbers, _reward(fused, row, i))
             details |= tree.details
         label = name if tree is None else tree.label
         nodes.append(Explanation(share, label, parts, details, kind="field", field=name))
@@ -106,15 +106,26 @@ def _weight(fused: Fused, row: int, i: int) -> float:
     return float(fused.weights[i]) * (1.0 if fused.scale is None else float(fused.scale[row]))
 
 
+def _reward(fused: Fused, row: int, i: int) -> list[Explanation]:
+    """What a document got for the words that it has, as a part of the field of words."""
+    if fused.reward is None or fused.covered is None or i != fused.lexical or not fused.reward[row]:
+        return []
+    share = float(fused.covered[row])
+    has = "has every word asked for" if share > 0.999 else f"has {share:.0%} of what the words asked for weigh"
+    label = f"{has}, which the others have not"
+    return [Explanation(float(fused.reward[row]), label, (), {"covered": share}, kind="bonus", field=fused.fields[i])]
+
+
 def _share(
-    tree: Explanation, name: str, share: float, factor: float | None, numbers: Mapping[str, float]
-) -> tuple[Explanation, ...]:
+    tree: Explanation, name: str, share: float, factor: float | None, numbers: Mapping[str, float],
+    reward: Sequence[Explanation],
+) -> tuple[Explanation, ...]:  # fmt: skip
     """The field's parts in the fused unit, less the point that its scores are counted from."""
     if factor is None or not factor:
         return ()
     whole = () if tree.parts or tree.kind == "field" else (replace(tree, label="score"),)  # vectors have no terms
     parts = [_scaled(part, factor) for part in (*tree.parts, *whole)]
-    parts += _baseline(name, factor, numbers)
+    parts += [*_baseline(name, factor, numbers), *reward]
     return _closed(parts, share, f"the explanation of field {name!r}")
 
 

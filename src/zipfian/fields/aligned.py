@@ -47,7 +47,10 @@ class Aligned(VectorField):
     """What of a document it reads."""
 
     kind: ClassVar[str] = "aligned"
-    weight: ClassVar[float] = 1.0
+
+    @property
+    def weight(self) -> float:
+        return 1.0
 
     def __init__(self, source: Source = "image", *, model: str | None = None, **encoders: Any) -> None:
         check_source(source, "an aligned field")

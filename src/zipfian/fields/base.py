@@ -59,9 +59,6 @@ class Field(ABC):
 
     kind: ClassVar[str]
     """Its name in manifests and reports."""
-    weight: ClassVar[float] = 0.5
-    """What it counts in the default fusion before the query is looked at. Words and latent terms have 1; a pooled
-    vector comes from the same encoder pass as the terms and is the blunter of the two views: half."""
     lexical: ClassVar[bool] = False
     """Whether its terms are strings counted in the text: then coverage and TF-IDF mean something."""
     in_presets: ClassVar[bool] = True
@@ -76,6 +73,12 @@ class Field(ABC):
     @abstractmethod
     def takes(self) -> Takes:
         """What a query of it is."""
+
+    @property
+    def weight(self) -> float:
+        """What it counts in the default fusion before the query is looked at. Words and latent terms have 1; a pooled
+        vector comes from the same encoder pass as the terms and is the blunter of the two views: half."""
+        return 0.5
 
     @property
     def across(self) -> bool:

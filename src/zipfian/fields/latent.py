@@ -61,8 +61,11 @@ class Latent(SaeField):
     """How a text query becomes latent terms unless a search says otherwise."""
 
     kind: ClassVar[str] = "latent"
-    weight: ClassVar[float] = 1.0
     encoder_kind: ClassVar[Source | None] = "text"
+
+    @property
+    def weight(self) -> float:
+        return 1.0
 
     def __init__(
         self, vocabulary: Any = "text-16k", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,

@@ -51,9 +51,12 @@ class Scalar(EncodedField):
 
     kind: ClassVar[str] = "scalar"
     vocabulary_kind: ClassVar[str] = "scalar"
-    weight: ClassVar[float] = 0.5
     located: ClassVar[bool] = False  # a component is of the whole item
     in_presets: ClassVar[bool] = False  # it says what the pooled vector says
+
+    @property
+    def weight(self) -> float:
+        return 0.5
 
     def __init__(
         self, folder: Any, *, source: Source | None = None, encoder: Encoder[Any] | None = None,

@@ -44,7 +44,10 @@ class Sparse(PostingField):
     """
 
     kind: ClassVar[str] = "sparse"
-    weight: ClassVar[float] = 1.0
+
+    @property
+    def weight(self) -> float:
+        return 1.0
 
     def __init__(
         self, n_terms: int, *, scoring: Scoring | None = None, pruning: Pruning | None = None, tf: TfKind = "fixed",

@@ -43,9 +43,12 @@ class Splade(EncodedField):
     """
 
     kind: ClassVar[str] = "splade"
-    weight: ClassVar[float] = 1.0
     vocabulary_kind: ClassVar[str] = "splade"
     encoder_kind: ClassVar[Source | None] = "text"
+
+    @property
+    def weight(self) -> float:
+        return 1.0
 
     def __init__(self, model: Any, *, min_weight: float = 0.15, pruning: Pruning | None = None) -> None:
         made, vocabulary = splade_model(model, min_weight)

@@ -42,7 +42,10 @@ class Visual(SaeField):
 
     kind: ClassVar[str] = "visual"
     encoder_kind: ClassVar[Source | None] = "image"
-    weight: ClassVar[float] = 0.5
+
+    @property
+    def weight(self) -> float:
+        return 0.5
 
     def __init__(
         self, vocabulary: Any = "image-11k", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,

@@ -58,7 +58,10 @@ class Words(LexicalField):
     settings: WordSettings
 
     kind: ClassVar[str] = "words"
-    weight: ClassVar[float] = 1.0
+
+    @property
+    def weight(self) -> float:
+        return 1.0
 
     def __init__(
         self, *, scoring: Scoring | None = None, pruning: Pruning | None = None, settings: WordSettings | None = None,

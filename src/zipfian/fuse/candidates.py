@@ -41,12 +41,8 @@ class FieldList:
     is shared); a field of vectors those that have one."""
     weight: float = 1.0
     """What it counts in `Adaptive` before the query is looked at; the field's own (`Field.weight`)."""
-    coverage: float | None = None
-    """What `signals.coverage` made of a words query, if known."""
     mean_words: float | None = None
     """Words of the texts that a field of pooled vectors stands for, on average, if they are texts."""
-    query_words: int | None = None
-    """Different words of a words query, if known."""
     source: str | None = None
     """What of a document it reads, `text` or `image`: where one field finds nothing to read, none of it does."""
 
@@ -71,6 +67,10 @@ class Candidates:
     """(documents, fields): raw scores; NaN where a field has none for a document."""
     ranks: Ints
     """(documents, fields): place in the field's own list, from 1; 0 where it is not in the list."""
+    covered: F64 | None = None
+    """(documents,): share of the query's words, by idf, that each has, 0 to 1; None where no words were asked."""
+    lexical: int = 0
+    """The field whose words those are, by place."""
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -120,6 +120,12 @@ class Fused:
     """Method and settings, and the signals that set the weights."""
     scale: F64 | None = None
     """(documents,): what the weights are multiplied by, where a document is judged by some of the fields only."""
+    reward: F64 | None = None
+    """(documents,): what a document got for having the words of the query; part of the share of field `lexical`."""
+    covered: F64 | None = None
+    """(documents,): the share of the words it has."""
+    lexical: int = 0
+    """The field, by place, whose share the reward is."""
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -130,11 +136,18 @@ class Fused:
         return Fused(
             self.fields, self.docs[rows], self.scores[rows], self.raw[rows], self.normalised[rows], self.ranks[rows],
             self.shares[rows], self.weights, min(self.proved, k), self.populations, self.about,
-            None if self.scale is None else self.scale[rows],
+            _rows(self.scale, rows), _rows(self.reward, rows), _rows(self.covered, rows), self.lexical,
         )  # fmt: skip
 
 
-def gather(fields: Sequence[FieldList], score: Score, also: Ints | None = None) -> Candidates:
+def _rows(part: F64 | None, rows: slice | Ints) -> F64 | None:
+    return None if part is None else part[rows]
+
+
+def gather(
+    fields: Sequence[FieldList], score: Score, also: Ints | None = None,
+    covered: tuple[int, Callable[[Ints], F64]] | None = None,
+) -> Candidates:  # fmt: skip
     """The union of the fields' lists; whoever missed a field's list gets its exact score from that field all the same.
 
     Parameters
@@ -145,6 +158,9 @@ def gather(fields: Sequence[FieldList], score: Score, also: Ints | None = None) 
         `score(i, docs)`: exact scores of documents (ascending) in the i-th field; NaN where it can have none.
     also
         Documents that take part although no field lists them: to learn what they would score.
+    covered
+        Of a query with words: the place of the field that was asked for them, and what tells for documents (ascending)
+        the share of the words that each has.
 
     Returns
     -------
@@ -183,7 +199,10 @@ def gather(fields: Sequence[FieldList], score: Score, also: Ints | None = None) 
             if found.shape != missing.shape or np.isinf(found).any():
                 raise InvalidInput(f"field {field.name!r} gave no usable scores for {len(missing)} candidates")
             scores[missing, i] = found
-    return Candidates(tuple(fields), docs, scores, ranks)
+    if covered is None:
+        return Candidates(tuple(fields), docs, scores, ranks)
+    place, share = covered
+    return Candidates(tuple(fields), docs, scores, ranks, np.clip(share(docs), 0.0, 1.0), place)
 
 
 def _check(field: FieldList) -> None:
@@ -206,15 +225,20 @@ def combine(
     about: Mapping[str, Any],
     tie_break: F64 | None = None,
     scale: F64 | None = None,
+    reward: F64 | None = None,
+    reward_ceiling: float = 0.0,
 ) -> Fused:
     """Weigh, add from left to right, sort; ties by `tie_break`, then in document order.
 
     `ceiling` holds, for each field, what the normalised score of a document outside the candidates cannot exceed;
-    `scale`, for each document, what the weights are multiplied by.
+    `scale`, for each document, what the weights are multiplied by; `reward` what is added to the share of the field
+    of words, and `reward_ceiling` what a document outside could get of it.
     """
     shares = normalised * (weights if scale is None else weights * scale[:, None])
+    if reward is not None:
+        shares[:, candidates.lexical] += reward
     scores = np.zeros(len(candidates), np.float64)
-    outside = 0.0
+    outside = reward_ceiling
     for i in range(len(weights)):
         scores += shares[:, i]
         outside += float(weights[i]) * float(ceiling[i]) if weights[i] else 0.0
@@ -226,7 +250,7 @@ def combine(
     return Fused(
         candidates.names, candidates.docs[order], best, candidates.scores[order], normalised[order],
         candidates.ranks[order], shares[order], weights, proved, populations, about,
-        None if scale is None else scale[order],
+        _rows(scale, order), _rows(reward, order), _rows(candidates.covered, order), candidates.lexical,
     )  # fmt: skip
 
 

@@ -66,6 +66,29 @@ def coverage(
     return covered(formula, given, df, stats.n_live, best)
 
 
+PRESENCE = BM25(k1=0.0, b=0.0)
+"""Scores a document by which words it has: the idf of each, however often it stands there."""
+
+
+def covered_by(
+    searcher: FieldSearcher,
+    terms: Mapping[Term, float] | Mapping[str, float] | Mapping[int, float],
+    docs: npt.NDArray[np.int64],
+) -> F64:
+    """The share of the query's words, by idf, that each of some documents (ascending) has, 0 to 1."""
+    stats = searcher.statistics()
+    df = np.fromiter((stats.df(term) for term in terms), np.float64, len(terms))
+    asked = idf_asked(np.fromiter(terms.values(), np.float64, len(terms)), df, stats.n_live)
+    if asked <= 0.0:
+        return np.zeros(len(docs), np.float64)
+    return searcher.score(searcher.prepare(terms, PRESENCE), docs) / asked
+
+
+def idf_asked(given: F64, df: F64, documents: int) -> float:
+    """What a document with every word would have: weights times idf, of words in no document too."""
+    return float(np.sum(given * PRESENCE.idf(df, documents)))
+
+
 def covered(formula: BM25, given: F64, df: F64, documents: int, best: float) -> float:
     """The same from numbers: the weights of the query's words, and in how many of the documents each stands."""
     asked = float(np.sum(apply_phi(given, str(formula.phi)) * formula.idf(df, documents))) * _once(formula)

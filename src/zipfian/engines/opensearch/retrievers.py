@@ -21,7 +21,7 @@ from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe
 from zipfian.fields.places import Places, tokens
 from zipfian.fields.query import Query
-from zipfian.fuse.signals import covered
+from zipfian.fuse.signals import PRESENCE, covered, idf_asked
 from zipfian.index.phi import parse_phi
 from zipfian.limits import MAX_EVIDENCE, MAX_QUERY_TERMS, MAX_QUERY_WEIGHT
 from zipfian.retrieve.scoring import BM25, Scoring
@@ -95,6 +95,21 @@ class PostingsRetriever:
             return None
         df = self._reader.frequencies([self.clause(term, 1.0) for term in self._terms]).astype(np.float64)
         return covered(scoring, self._given, df, self._reader.count(None), best)
+
+    def covered(self, docs: Ints) -> F64:
+        """As `fuse.signals.covered_by`: a clause that scores the idf of a word wherever it stands."""
+        if not self._terms or not len(docs):
+            return np.zeros(len(docs), np.float64)
+        each = [self.clause(term, 1.0) for term in self._terms]
+        df = self._reader.frequencies(each).astype(np.float64)
+        total = self._reader.count(None)
+        idf = self._given * PRESENCE.idf(df, total)
+        there = np.flatnonzero(df > 0.0).tolist()
+        should = [{"constant_score": {"filter": each[i], "boost": float(idf[i])}} for i in there]
+        if not should:
+            return np.zeros(len(docs), np.float64)
+        found = self._reader.scores({"bool": {"should": should, "minimum_should_match": 1}}, docs)
+        return found / idf_asked(self._given, df, total)
 
     def query(self, mask: Clause | None) -> Clause:
         """The engine's query: one clause per term, its weight as the boost.
