@@ -220,7 +220,18 @@ def _odd_k(rng: Random, c: zf.Collection) -> str:
 
 
 def _odd_options(rng: Random, c: zf.Collection) -> str:
-    names = ["field", "method", "preset", "scoring", "query", "K", "ann", "exact_match_bonus", "image", "where"]
+    names = [
+        "fields",
+        "method",
+        "preset",
+        "scoring",
+        "query_encoder",
+        "rerank_depth",
+        "ann",
+        "exact_match_bonus",
+        "image",
+        "where",
+    ]
     chosen = {name: pools.anything(rng) for name in rng.sample(names, rng.randrange(1, 3))}
     return f"{len(c.search('apple', **chosen))} hits"
 

@@ -178,7 +178,13 @@ def _model(attack: str, rng: random.Random, manifest: dict[str, Any], outside: P
             spec |= {"name": "hub", "settings": settings, "fingerprint": f"model:{rng.randrange(16**20):020x}"}
     elif attack == "own encoder under another's name":
         spec = fields[rng.choice(["latent", "visual", "dense"])]["model"]["encoder"]
-        other = fields[rng.choice(["latent", "visual", "aligned"])]["model"]["encoder"]
+        other = rng.choice(
+            [
+                fields["latent"]["model"]["encoder"],
+                fields["visual"]["model"]["encoder"],
+                fields["aligned"]["align"]["text"],
+            ]
+        )
         spec |= {"fingerprint": other["fingerprint"], "pooled_dim": rng.choice([16, 17, 2**31, 1])}
         spec["kind"] = rng.choice(["text", "image"])
     elif attack == "vocabulary in a folder outside":

@@ -55,7 +55,7 @@ def test_what_cannot_do_without_a_network_is_an_error(notes: zf.Collection, how:
 
 
 def test_a_named_field_of_terms_is_as_before(notes: zf.Collection) -> None:
-    assert planned(notes, fields="latent") == SearchPlan("latent", ("latent",))
+    assert planned(notes, fields="latent") == SearchPlan("latent", ("latent",), language="en")
     assert "left_out" not in planned(notes, fields="words").to_json()
 
 
