@@ -1,9 +1,9 @@
 """A few small arrays as one piece of bytes, for what is kept by the hundred thousand and read whole.
 
-A container (`container`) is for files that are large and mapped: its header, table of contents, alignment, checksum
-table and footer take about 500 bytes and several times as long as the arrays of one encoded text. So the entries of the
-encode cache, a file each, are packed and sealed with one checksum; in a shard, thousands of packed entries are one
-section of a container, whose blocks have checksums already.
+A container (`container`) is for files that are large and mapped. For the three arrays of one encoded text (3,200 bytes)
+it takes 407 bytes more instead of 95, and reading it takes three times as long (82 and 26 us, measured). So the entries
+of the encode cache, a file each, are packed and sealed with one checksum; in a shard, thousands of packed entries are
+one section of a container, whose blocks have checksums already.
 
 `unpack` trusts nothing: a type is one of numpy's plain numbers, and every shape is compared with the bytes there are.
 """
