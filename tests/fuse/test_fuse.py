@@ -16,7 +16,7 @@ from zipfian.fuse.normalise import constants, population
 
 METHODS: list[Method] = [
     RRF(), RRF({"words": 2.0, "dense": 0.5}, k=10, ranks=30), Linear(), Linear(normalise="minmax"),
-    Linear({"latent": 3.0}, "none"), Adaptive(), Adaptive({"dense": 2.0}, least=0.0),
+    Linear({"latent": 3.0}, "none"), Adaptive(), Adaptive({"dense": 2.0}),
 ]  # fmt: skip
 
 
@@ -37,7 +37,7 @@ class Corpus:
         if ties:
             self.scores = np.rint(self.scores * 2) / 2
         self.scores[rng.random(n) < 0.1, 2] = np.nan
-        self.coverage = float(rng.random())
+        self.covered = np.where(words > 0.0, rng.random(n), 0.0)
         self.n = n
 
     def field(self, i: int, depth: int) -> FieldList:
@@ -46,11 +46,11 @@ class Corpus:
         docs = np.flatnonzero(able)
         docs = docs[np.lexsort((docs, -column[docs]))][:depth]
         n_scored = self.n if i < 2 else int(able.sum())
-        coverage = self.coverage if i == 0 else None
-        return FieldList(self.names[i], docs, column[docs], n_scored, coverage=coverage, weight=WEIGHTS[self.names[i]])
+        return FieldList(self.names[i], docs, column[docs], n_scored, weight=WEIGHTS[self.names[i]])
 
     def candidates(self, depth: int) -> Candidates:
-        return gather([self.field(i, depth) for i in range(3)], lambda i, docs: self.scores[docs, i])
+        fields = [self.field(i, depth) for i in range(3)]
+        return gather(fields, lambda i, docs: self.scores[docs, i], covered=(0, lambda docs: self.covered[docs]))
 
     def search(self, method: Method, k: int) -> Any:
         return method.fuse(self.candidates(method.depth(k))).top(k)
@@ -81,7 +81,10 @@ def test_shares_add_up_to_the_bit_and_order_is_total(seed: int, n: int, method: 
             total += float(share)
         assert total == fused.scores[row]
     scale = np.ones(len(fused)) if fused.scale is None else fused.scale
-    np.testing.assert_array_equal(fused.shares, fused.normalised * (fused.weights * scale[:, None]))
+    shares = fused.normalised * (fused.weights * scale[:, None])
+    if fused.reward is not None:
+        shares[:, fused.lexical] += fused.reward
+    np.testing.assert_array_equal(fused.shares, shares)
     assert np.all(np.diff(fused.scores) <= 0)
     if not isinstance(method, RRF):
         same = np.flatnonzero(np.diff(fused.scores) == 0)
@@ -118,7 +121,8 @@ def test_how_many_are_proved_by_hand() -> None:
 def test_the_order_of_fields_changes_no_ranking(seed: int, order: Sequence[int]) -> None:
     corpus = Corpus(seed, 200)
     one = Adaptive().fuse(corpus.candidates(POOL))
-    two = Adaptive().fuse(gather([corpus.field(i, POOL) for i in order], lambda i, docs: corpus.scores[docs, order[i]]))
+    fields, words = [corpus.field(i, POOL) for i in order], (order.index(0), lambda docs: corpus.covered[docs])
+    two = Adaptive().fuse(gather(fields, lambda i, docs: corpus.scores[docs, order[i]], None, words))
     np.testing.assert_allclose(np.sort(one.scores), np.sort(two.scores), rtol=1e-12, atol=1e-12)
     assert one.docs[:5].tolist() == two.docs[:5].tolist()
 
@@ -194,24 +198,65 @@ def test_a_document_without_a_vector_counts_as_the_last() -> None:
     assert np.isfinite(Linear(normalise="none").fuse(found).scores).all()
 
 
-def test_adaptive_weights_follow_the_query() -> None:
-    def weights(coverage: float | None, words: list[float], asked: int = 3, size: float | None = 100.0) -> list[float]:
+def test_a_field_that_found_nothing_counts_for_nothing() -> None:
+    def weights(words: list[float]) -> list[float]:
         rows = [
-            FieldList("words", np.arange(len(words)), np.array(words), 50, coverage=coverage, query_words=asked),
-            FieldList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, weight=0.5, mean_words=size),
+            FieldList("words", np.arange(len(words)), np.array(words), 50),
+            FieldList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, weight=0.5, mean_words=100.0),
             FieldList("latent", np.arange(2), np.array([5.0, 1.0]), 50),
         ]
         return Adaptive().fuse(gather(rows, lambda i, d: np.zeros(len(d)))).weights.tolist()
 
-    assert weights(1.0, [3.0]) == pytest.approx([1.0, 0.6, 1.0])
-    assert weights(0.0, [3.0]) == pytest.approx([0.0, 1.35, 1.0])
-    assert weights(0.5, [3.0], asked=10) == pytest.approx([1.0, 0.6, 1.0])  # five words' worth are enough
-    assert weights(0.9, [3.0])[0] == pytest.approx(0.9**8)
-    assert weights(0.9, [3.0], asked=5) == weights(0.9, [3.0], asked=3)
-    assert weights(0.0, [3.0], size=None) == pytest.approx([0.0, 0.5, 1.0])  # vectors of pictures know no words
-    assert weights(None, [3.0]) == [1.0, 0.5, 1.0]
-    assert weights(1.0, []) == pytest.approx([0.0, 0.6, 1.0])  # found nothing
-    assert weights(1.0, [1.0] * 50) == pytest.approx([0.0, 0.6, 1.0])  # found everything alike
+    assert weights([3.0]) == [1.0, 0.5, 1.0]
+    assert weights([]) == [0.0, 0.5, 1.0]
+    assert weights([1.0] * 50) == [0.0, 0.5, 1.0], "it found everything alike"
+
+
+class TestRewards:
+    """Ten candidates; the last in the order of vectors has words that the others lack."""
+
+    def fused(self, covered: list[float], method: Adaptive | None = None) -> Any:
+        words, dense = np.linspace(2.0, 1.0, 10)[::-1], np.linspace(0.9, 0.1, 10)
+        fields = [FieldList("words", *_best(words), 50), FieldList("dense", *_best(dense), 50, 0.5)]
+        share = np.array(covered)
+        found = gather(fields, lambda i, d: (words, dense)[i][d], covered=(0, lambda docs: share[docs]))
+        return (method or Adaptive()).fuse(found)
+
+    def test_by_hand(self) -> None:
+        covered = [0.2] * 9 + [0.9]
+        fused = self.fused(covered)
+        z = (0.9 - np.mean(covered)) / np.std(covered)
+        row = fused.docs.tolist().index(9)
+        assert row == 0 and fused.reward[row] == pytest.approx(8.0 * (z - 1.5) * 0.9**4)
+        assert fused.shares[row, 0] == pytest.approx(fused.normalised[row, 0] + fused.reward[row])
+        assert fused.scores[row] == fused.shares[row].sum()
+        assert not fused.reward[1:].any() and fused.covered[row] == 0.9
+
+    def test_what_half_of_the_words_are_worth(self) -> None:
+        whole, half = (self.fused([0.0] * 9 + [share]).reward.max() for share in (1.0, 0.5))
+        assert half == pytest.approx(whole / 16), "the same distance in deviations, the fourth power of the share"
+
+    @pytest.mark.parametrize("covered", [[0.7] * 10, [0.0] * 10, [0.5, 0.6] * 5])
+    def test_nobody_stands_out(self, covered: list[float]) -> None:
+        assert self.fused(covered).reward is None
+
+    def test_words_that_count_for_nothing_reward_nothing(self) -> None:
+        assert self.fused([0.0] * 9 + [1.0], Adaptive({"words": 0.0, "dense": 1.0})).reward is None
+
+    def test_a_document_outside_could_have_all_the_words(self) -> None:
+        assert self.fused([0.0] * 9 + [0.5]).proved == 0, "half of them here, all of them perhaps elsewhere"
+        assert self.fused([0.0] * 9 + [1.0]).proved <= 1
+
+    def test_a_document_that_is_only_looked_at_moves_no_other(self) -> None:
+        words = np.array([2.0, 1.5, 1.0, 0.0])
+        field = FieldList("words", np.arange(3), words[:3], 50)
+        share = np.array([1.0, 0.1, 0.1, 0.9])
+
+        def fuse(also: Any) -> Any:
+            return Adaptive().fuse(gather([field], lambda i, d: words[d], also, (0, lambda docs: share[docs])))
+
+        alone, beside = fuse(None), fuse(np.array([3]))
+        assert alone.scores.tolist() == [beside.scores[beside.docs.tolist().index(d)] for d in alone.docs.tolist()]
 
 
 def test_a_document_is_judged_by_the_fields_that_can_read_it() -> None:
@@ -222,7 +267,7 @@ def test_a_document_is_judged_by_the_fields_that_can_read_it() -> None:
     columns = (text, words, image)
     fields = [
         FieldList("dense-text", np.arange(5), text[:5], 5, 0.5, mean_words=60.0, source="text"),
-        FieldList("words", np.arange(2), words[:2], 10, coverage=1.0, source="text"),
+        FieldList("words", np.arange(2), words[:2], 10, source="text"),
         FieldList("aligned", *_best(image), 10, source="image"),
     ]
     fused = Adaptive().fuse(gather(fields, lambda i, d: columns[i][d]))
@@ -245,16 +290,6 @@ def _best(column: Any) -> tuple[Any, Any]:
     return order, column[order]
 
 
-def test_words_nobody_trusts_are_better_than_nothing() -> None:
-    fields = [
-        FieldList("words", np.array([4, 2]), np.array([8.0, 1.0]), 9, coverage=0.0),
-        FieldList("dense", np.array([], np.int64), np.array([]), 0, 0.5),
-    ]
-    fused = Adaptive().fuse(gather(fields, lambda i, d: np.full(len(d), np.nan)))
-    assert fused.docs.tolist() == [4, 2]
-    assert fused.weights.tolist() == [1.0, 0.0]
-
-
 @pytest.mark.parametrize(
     ("words", "weight"), [(None, 0.5), (400.0, 0.5), (50.0, 0.5), (25.0, 1.0), (3.0, 2.0), (0.0, 2.0)]
 )
@@ -273,7 +308,7 @@ def test_words_decide_where_one_document_has_all_of_a_rare_query() -> None:
     dense = np.linspace(0.6, 0.2, n)
     dense[41] = 0.1
     fields = [
-        FieldList("words", np.array([41]), np.array([8.0]), n, coverage=1.0),
+        FieldList("words", np.array([41]), np.array([8.0]), n),
         FieldList("dense", np.argsort(-dense, kind="stable"), np.sort(dense)[::-1], n, 0.5),
     ]
     fused = Adaptive().fuse(gather(fields, lambda i, d: (words, dense)[i][d]))
@@ -309,7 +344,6 @@ def zeros(_: int, docs: Any) -> Any:
         (lambda: Linear({"words": 0.0}), "all weights are 0"),
         (lambda: RRF(k=-1), "constant k of RRF"),
         (lambda: RRF(ranks=0), "ranks must be"),
-        (lambda: Adaptive(least=1.5), "least must lie"),
         (lambda: method_from_json("best"), "unknown fusion method 'best'; one of adaptive, linear, rrf"),
         (lambda: method_from_json({"method": "rrf", "depth": 3}), "does not have"),
         (lambda: gather([], zeros), "at least one field"),
