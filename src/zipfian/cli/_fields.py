@@ -38,7 +38,8 @@ def installed(modules: Iterable[str]) -> bool:
 def choose(survey: Survey) -> Choice:
     """The fields for a source.
 
-    Texts: words, latent, dense. Pictures: visual and dense to search with a picture, aligned and translated to search
+    Texts: words, latent, dense; in other languages than English, words and, where it reads them, multilingual.
+    Pictures: visual and dense to search with a picture, aligned and translated to search
     with words. Pictures with captions, or both kinds: all of them, with a dense field for each kind.
     Without the packages that encode texts, words alone, and that is said; pictures without captions cannot be searched
     without theirs, and that is an error.
@@ -59,12 +60,27 @@ def choose(survey: Survey) -> Choice:
         missing = "; latent and dense need: pip install 'zipfian[text]'"
         fields = ["visual", "dense", "translated", "words"] if survey.pictures else ["words"]
         return Choice(tuple(fields), why + missing)
+    meaning, language = _meaning(survey)
+    if language:
+        why += f", most of them in {language}"
     if survey.texts and survey.pictures:
-        return Choice(("words", "latent", "dense-text", "visual", "dense-image", *ACROSS), why)
+        meaning = tuple("dense-text" if name == "dense" else name for name in meaning)
+        return Choice(("words", *meaning, "visual", "dense-image", *ACROSS), why)
     if survey.pictures:
         across = ACROSS if text else ACROSS[1:]
         return Choice(("visual", "dense", *across), why)
-    return Choice(("words", "latent", "dense"), f"{why}; --fields words is instant and needs no weights")
+    instant = "; --fields words is instant and needs no weights" if meaning else ""
+    return Choice(("words", *meaning), why + instant)
+
+
+def _meaning(survey: Survey) -> tuple[tuple[str, ...], str]:
+    """The fields of meaning for the texts of a source, and their language where it is not English."""
+    if not survey.sample:
+        return ("latent", "dense"), ""
+    from zipfian.collection.languages import meaning_fields, named
+
+    fields, language = meaning_fields(survey.sample)
+    return fields, "" if language == "en" else named(language)
 
 
 def parse(text: str) -> tuple[str, ...]:

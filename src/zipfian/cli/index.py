@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"ways to search, of {', '.join(_fields.NAMES)} (by default what suits the source)",
     )
     parser.add_argument(
+        "--language",
+        metavar="NAME",
+        help="of the words of a new collection: german, de ... or none; by default each text's own (auto)",
+    )
+    parser.add_argument(
         "--add-field", action="append", metavar="A", help="give what is in the collection one more field"
     )
     parser.add_argument(
@@ -77,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if args.source is None:
         refuse(args, ["encoded"], "goes with a SOURCE: a field that is added takes what the encode cache has")
         refuse(args, ["fields"], "goes with a SOURCE that makes a new collection: --add-field names what is added")
+        refuse(args, ["language"], "is of the words of a new collection: name a SOURCE")
         refuse(args, ABOUT_SOURCE, "says how a SOURCE is indexed: name one, or leave it out with --add-field alone")
     if args.add_field:
         folder_of(args.into, "it takes no new fields; create another index with them and fill it")
@@ -152,6 +159,17 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _in_language(language: str, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """The fields of words among some, in one language."""
+    from zipfian.fields import Words
+
+    chosen: dict[str, Any] = {"language": language} | ({"stem": False} if language == "none" else {})
+    found: dict[str, Field] = {name: Words(**chosen) for name, field in fields.items() if isinstance(field, Words)}
+    if not found:
+        raise InvalidInput(f"--language is about words, and the fields are {', '.join(fields)}")
+    return found
+
+
 def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.Encoded | None) -> Collection:
     """The collection for writing; a new one only once everything it needs is there."""
     kind = collection_class()
@@ -166,16 +184,19 @@ def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.En
             choice = _fields.choose(survey)
             note(str(choice))
             names = choice.fields
-        if names == ("words",) and shards is None:  # the one field that needs no model
-            return kind.create(args.into, fields=["words"])
         from zipfian.fields.named import make_fields
 
         fields = make_fields(list(names))
+        if args.language is not None:
+            fields |= _in_language(args.language, fields)
         if shards is None:
             _encoding.fetch_weights(fields.values())
         else:
             shards.check(fields)
         return kind.create(args.into, fields=fields, **options)
+    if args.language is not None:
+        collection.close()
+        raise InvalidInput(f"--language is for a new collection, and {args.into} is there already: leave it out")
     if args.fields is not None and set(_fields.parse(args.fields)) != set(collection.fields):
         has = ", ".join(collection.fields)
         collection.close()

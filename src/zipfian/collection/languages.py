@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from zipfian import limits
+from zipfian.encode.multilingual import LANGUAGES as MULTILINGUAL
 from zipfian.fields.item import Item
 from zipfian.language import NAMES, detect, possible
 from zipfian.objects import JsonObject
@@ -41,6 +42,9 @@ _PRESENT = 0.01
 """Share of the documents from which on a language counts as one of the collection's."""
 
 _LISTED = 6
+
+_NEARLY_ALL = 0.95
+"""Share of the texts in English from which on others are left to the words."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -110,6 +114,20 @@ class Languages:
         listed.end()
         found.end()
         return cls(own, counts)
+
+
+def meaning_fields(texts: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Which fields find texts such as these by what they mean, and the language most of them are in.
+
+    An English collection gets the English encoder's; one in another language, or several, the multilingual encoder's
+    where that reads it; none where no encoder does.
+    """
+    known = Languages().learned(texts)
+    own = known.own or UNDECIDED
+    shares = Counter(known.of_text(text) for text in texts)
+    if own != UNDECIDED:
+        return (("multilingual",) if own in MULTILINGUAL else ()), own
+    return ("latent", "dense" if shares[own] >= _NEARLY_ALL * len(texts) else "multilingual"), own
 
 
 def named(language: str) -> str:

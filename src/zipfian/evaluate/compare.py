@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from zipfian.collection.languages import FIRST, meaning_fields
 from zipfian.encode.base import Encoder
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import measures
@@ -52,10 +54,19 @@ def default_measures(dataset: Dataset) -> tuple[str, ...]:
     return measures.IMAGES if dataset.kind == "image" else measures.CAPTIONS
 
 
+def spoken(method: Method, dataset: Dataset) -> Method:
+    """A method with the fields that suit the language of a dataset's texts."""
+    if not method.as_indexed or dataset.kind != "text":
+        return method
+    texts = [text for d in itertools.islice(dataset.documents(), FIRST) if (text := d.get("text"))]
+    fields, _ = meaning_fields(texts)
+    return replace(method, fields={**method.fields, "text": ("words", *fields)})
+
+
 def compare(dataset: Dataset, names: Sequence[str], options: Options | None = None) -> Report:
     """Run methods on one dataset."""
     chosen = options or Options()
-    methods = find(names, dataset.kind)
+    methods = [spoken(method, dataset) for method in find(names, dataset.kind)]
     check_texts(methods, dataset)
     part = take_half(dataset, chosen.half)
     keys = chosen.measures or default_measures(dataset)

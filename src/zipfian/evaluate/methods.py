@@ -38,6 +38,8 @@ class Method:
     """It cannot be asked with a picture: in caption sets it ranks pictures by text, not texts by picture."""
     run: OwnSearch | None = None
     """Searches in place of `Collection.search`."""
+    as_indexed: bool = False
+    """Its fields are those that `zipfian index` chooses for such texts, by their language."""
     depth: int | None = None
     """Rankings are no longer than this: the candidates that a second stage looks at."""
 
@@ -108,8 +110,10 @@ METHODS: dict[str, Method] = {
         _two_stage(100, "two-stage-100"),
         Method("ensemble", "visual words and dense vectors, z-scores added", {"image": ("visual", "dense")},
                {"method": "linear"}, alone=True),
-        Method("hybrid", "all fields, weights adapted to the query", _HYBRID, {"method": "hybrid"}, alone=True),
-        Method("rrf", "reciprocal rank fusion of all fields", _HYBRID, {"method": "rrf"}, alone=True),
+        Method("hybrid", "all fields, weights adapted to the query", _HYBRID, {"method": "hybrid"}, alone=True,
+               as_indexed=True),
+        Method("rrf", "reciprocal rank fusion of all fields", _HYBRID, {"method": "rrf"}, alone=True,
+               as_indexed=True),
         *(
             Method(name, f"the training-free reranker, signals: {name.partition(':')[2] or 'all'}",
                    {"caption": ("words", "aligned", "dense")},

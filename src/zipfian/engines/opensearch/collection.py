@@ -146,6 +146,7 @@ class OpenSearchCollection(Collection):
         scoring: Scoring | None,
     ) -> npt.NDArray[np.float64]:
         reader = self.reader()
+        reader.settings.read(question)
         prepared = field_query(reader, field, question, scoring)
         docs = reader.numbers([check_id(i) for i in ids])
         scores = prepared.score(docs)
@@ -228,8 +229,8 @@ class OpenSearchCollection(Collection):
     def refresh(self) -> int:
         """See metadata columns that other writers have added; documents are seen as soon as they are visible."""
         self.reader()
-        _, columns, dims = look(self._client, self._layout.settings.trust)
-        self._writing.learn(columns, dims)
+        self._layout, columns, dims = look(self._client, self._layout.settings.trust)
+        self._writing.learn(self._layout, columns, dims)
         return self._commits
 
     def stats(self) -> dict[str, Any]:

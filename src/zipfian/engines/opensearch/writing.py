@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from zipfian.collection.encoding import Encoding
@@ -36,6 +37,7 @@ class Writing:
         self.bulk = bulk
         self.last = Outcome()
         self._client = client
+        self._layout = layout
         self._index = client.address.index
         self._writer = Writer(layout.settings.posting_fields, layout.codes)
         self._cache = cache
@@ -49,13 +51,14 @@ class Writing:
         """What whole frequencies cost, by field."""
         return self._writer.losses
 
-    def learn(self, columns: Mapping[str, ColumnType], dims: Mapping[str, int]) -> None:
-        """Columns that others have added."""
+    def learn(self, layout: Layout, columns: Mapping[str, ColumnType], dims: Mapping[str, int]) -> None:
+        """Columns that others have added, and the language that they found."""
         with self._lock:
+            self._layout = layout
             merged = dict(self.settings.columns)
             for name, kind in columns.items():
                 merged[name] = merge_column_types(name, merged[name], kind) if name in merged else kind
-            self.settings = self.settings.with_columns(merged)
+            self.settings = self.settings.with_columns(merged).with_languages(layout.settings.languages)
             self.dims |= dims
 
     def put(
@@ -102,6 +105,7 @@ class Writing:
                     for item in chunk:
                         _, columns = check_metadata(item.metadata, self.settings.columns)
                         self.settings = self.settings.with_columns(columns)
+                    self._tell(chunk)
                     self._put(bulk, self._absent(chunk) if existing == "skip" else chunk, existing)
         return self._report(bulk.outcome, existing)
 
@@ -118,6 +122,7 @@ class Writing:
     def _send(self, bulk: Bulk, items: list[Item], existing: Existing, skipped: Skipped | None) -> None:
         if existing == "skip":
             items = self._absent(items)
+        self._tell(items)
         if self._encoding is None:
             self._encoding = Encoding(self.settings.fields, self._cache)
         problems = self._encoding.fill(items) if self._encoding else {}
@@ -132,6 +137,15 @@ class Writing:
                     skipped(item.id, problems[i])
         finally:
             self._put(bulk, taken, existing)
+
+    def _tell(self, items: list[Item]) -> None:
+        """Give texts their language; what the index learns of its own by the first of them, it says about itself."""
+        told = self.settings.tell(items)
+        if told.languages.own != self.settings.languages.own:
+            layout = replace(self._layout, settings=self._layout.settings.with_languages(told.languages))
+            self._client.call("PUT", f"/{self._index}/_mapping", {"_meta": {"zipfian": layout.about()}})
+            self._layout = layout
+        self.settings = told
 
     def _put(self, bulk: Bulk, items: list[Item], existing: Existing) -> None:
         action: Action = "index" if existing == "replace" else "create"
