@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterator, Mapping
@@ -195,10 +194,3 @@ def test_settings_that_the_kind_refuses() -> None:
 def test_what_cannot_be_registered(kind: Any, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
         register(kind)
-
-
-def test_the_guide_shows_this_very_class() -> None:
-    source = inspect.getsource(Grams)
-    assert source.count("\n") < 60
-    guide = Path(__file__).parents[2] / "docs" / "own-field.md"
-    assert source in guide.read_text(encoding="utf-8")

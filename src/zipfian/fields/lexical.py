@@ -53,7 +53,7 @@ class LexicalField(PostingField):
         return ()
 
     def spans_of(self, stored: Stored, wanted: Collection[str]) -> Iterable[Token]:
-        """The same of a `stored` document, for a kind that asks for its language."""
+        """Where each `wanted` term stands in a `stored` document, for a kind that asks for its language."""
         return self.spans(stored.text or "", wanted)
 
     def counts_of(self, item: Item) -> Mapping[str, int]:
