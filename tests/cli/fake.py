@@ -39,6 +39,7 @@ class Results:
     generation: int = 1
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     timings: dict[str, float] = dataclasses.field(default_factory=lambda: {"total": 0.001})
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

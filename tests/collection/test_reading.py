@@ -114,6 +114,7 @@ class TestResults:
         assert found.generation == 2
         assert found.settings == {
             "method": "words",
+            "language": "en",
             "fields": ["words"],
             "field": "words",
             "scoring": zf.BM25().to_json(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from zipfian.errors import InvalidInput
 from zipfian.evaluate.results import Report
 from zipfian.evaluate.runner import MethodResult
 from zipfian.evaluate.significance import holm, paired
-from zipfian.fields import Dense, Latent, Words
+from zipfian.fields import Dense, Latent
 
 LEVEL = {"words": 0.4, "latent": 0.5, "latent-table": 0.6, "dense": 0.3, "rrf": 0.55, "hybrid": 0.56}
 
@@ -100,18 +99,14 @@ def test_seeds_are_spread_around_their_mean(folders: dict[str, Path], monkeypatc
 def test_one_pass_serves_all_seeds(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ToyText()
     toys = {"text-16k": toy_vocabulary(tmp_path / "a"), "b": toy_vocabulary(tmp_path / "b", k=3)}
-    fields = SimpleNamespace(
-        words=Words,
-        latent=lambda vocabulary: Latent(toys[str(vocabulary)], encoder=encoder),
-        dense=lambda source: Dense(encoder=encoder) if source == "text" else None,
-    )
 
     class OwnCache(EncodingCache):
         def __init__(self) -> None:
             super().__init__(tmp_path / "encodings")
 
     monkeypatch.setattr("zipfian.collection.opening.EncodingCache", OwnCache)
-    monkeypatch.setattr(fusion, "Field", fields)
+    monkeypatch.setattr(fusion, "Latent", lambda vocabulary: Latent(toys[str(vocabulary)], encoder=encoder))
+    monkeypatch.setattr(fusion, "Dense", lambda source: Dense(encoder=encoder) if source == "text" else None)
     made = run_table("seeds", {"other": folders["other"], "sae-1": Path("b")})
     assert {row["method"]: row["least"] <= row["mean"] <= row["most"] for row in made.rows} == dict.fromkeys(
         fusion.SEEDED, True

@@ -43,9 +43,9 @@ def fused(method: Method, seed: int = 0) -> tuple[Fused, dict[int, dict[str, Exp
     for name, scores, matching in (("words", words, words > 0), ("dense", dense, dense > -2)):
         docs = np.flatnonzero(matching)
         docs = docs[np.lexsort((docs, -scores[docs]))][:12]
-        told = {"weight": 1.0, "coverage": 0.95} if name == "words" else {"weight": 0.5}
-        fields.append(FieldList(name, docs, scores[docs], 30, **told))
-    found = method.fuse(gather(fields, lambda i, d: (words, dense)[i][d]))
+        fields.append(FieldList(name, docs, scores[docs], 30, 1.0 if name == "words" else 0.5))
+    covered = (terms > 0.0).mean(axis=1)
+    found = method.fuse(gather(fields, lambda i, d: (words, dense)[i][d], None, (0, lambda docs: covered[docs])))
     trees = {
         d: {
             "words": Explanation(
@@ -105,7 +105,7 @@ def test_every_part_is_worked_out_by_hand(method: Method, seed: int) -> None:
     found, trees = fused(method, seed)
     raw = {field: np.array([trees[d][field].value for d in range(30)]) for field in ("words", "dense")}
     matching = {"words": np.flatnonzero(raw["words"] > 0), "dense": np.arange(30)}
-    weight = {"words": 0.95**8, "dense": 0.5} if isinstance(method, Adaptive) else {"words": 1.0, "dense": 1.0}
+    weight = {"words": 1.0, "dense": 0.5} if isinstance(method, Adaptive) else {"words": 1.0, "dense": 1.0}
     if isinstance(method, Linear):
         weight |= method.weights
     for doc in found.docs.tolist():
@@ -127,8 +127,12 @@ def test_every_part_is_worked_out_by_hand(method: Method, seed: int) -> None:
             assert all(part.field == field and part.label.startswith("less what") for part in less)
             rounding = [part for part in node.parts if part.kind == "correction"]
             assert sum(abs(part.value) for part in rounding) < 1e-12
-            assert len(node.parts) == len(shown) + len(less) + len(rounding)
-            share = weight[field] * (raw[field][doc] - zero) / unit
+            extra = [part for part in node.parts if part.kind == "bonus"]
+            reward = 0.0 if found.reward is None or field != "words" else found.reward[found.docs.tolist().index(doc)]
+            assert [part.value for part in extra] == [reward] * bool(reward)
+            assert all("words asked for" in part.label or "word asked for" in part.label for part in extra)
+            assert len(node.parts) == len(shown) + len(less) + len(rounding) + len(extra)
+            share = weight[field] * (raw[field][doc] - zero) / unit + reward
             assert node.value == pytest.approx(share, rel=1e-9, abs=1e-12)
             total += share
         assert tree.value == pytest.approx(total, rel=1e-9, abs=1e-12)
@@ -167,8 +171,10 @@ def test_a_field_shows_raw_mean_deviation_and_weight() -> None:
     doc = int(found.docs[0])
     node = explain_fused(found, doc, trees[doc]).parts[0]
     d = node.details
-    assert node.value == pytest.approx(d["weight"] * (d["raw"] - d["mean"]) / d["deviation"])
-    assert d["weight"] == pytest.approx(0.95**8)
+    (extra,) = [part for part in node.parts if part.kind == "bonus"]
+    assert extra.details["covered"] == 1.0 and extra.label.startswith("has every word asked for")
+    assert node.value == pytest.approx(d["weight"] * (d["raw"] - d["mean"]) / d["deviation"] + extra.value)
+    assert d["weight"] == 1.0
     assert d["rank"] == (int(found.ranks[0, 0]) or None) and d["N"] == 30
     term = node.parts[0]
     assert term.value == pytest.approx(term.details["raw"] * d["weight"] / d["deviation"])

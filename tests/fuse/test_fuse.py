@@ -225,9 +225,9 @@ class TestRewards:
     def test_by_hand(self) -> None:
         covered = [0.2] * 9 + [0.9]
         fused = self.fused(covered)
-        z = (0.9 - np.mean(covered)) / np.std(covered)
+        lead = (0.9 - 0.2) / np.std(covered)
         row = fused.docs.tolist().index(9)
-        assert row == 0 and fused.reward[row] == pytest.approx(8.0 * (z - 1.5) * 0.9**4)
+        assert row == 0 and fused.reward[row] == pytest.approx(8.0 * lead * 0.9**4)
         assert fused.shares[row, 0] == pytest.approx(fused.normalised[row, 0] + fused.reward[row])
         assert fused.scores[row] == fused.shares[row].sum()
         assert not fused.reward[1:].any() and fused.covered[row] == 0.9
@@ -236,9 +236,18 @@ class TestRewards:
         whole, half = (self.fused([0.0] * 9 + [share]).reward.max() for share in (1.0, 0.5))
         assert half == pytest.approx(whole / 16), "the same distance in deviations, the fourth power of the share"
 
-    @pytest.mark.parametrize("covered", [[0.7] * 10, [0.0] * 10, [0.5, 0.6] * 5])
+    @pytest.mark.parametrize("covered", [[0.7] * 10, [0.0] * 10])
     def test_nobody_stands_out(self, covered: list[float]) -> None:
         assert self.fused(covered).reward is None
+
+    def test_where_ten_documents_have_the_words_the_other_fields_decide(self) -> None:
+        words = np.linspace(3.0, 1.0, 30)
+        for having, rewarded in ((9, True), (10, False)):
+            share = np.where(np.arange(30) < having, 1.0, 0.1)
+            found = gather(
+                [FieldList("words", *_best(words), 50)], lambda i, d: words[d], None, (0, lambda d, s=share: s[d])
+            )
+            assert (Adaptive().fuse(found).reward is not None) == rewarded
 
     def test_words_that_count_for_nothing_reward_nothing(self) -> None:
         assert self.fused([0.0] * 9 + [1.0], Adaptive({"words": 0.0, "dense": 1.0})).reward is None

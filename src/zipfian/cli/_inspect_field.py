@@ -68,7 +68,7 @@ def _term(args: argparse.Namespace, collection: Collection, name: str) -> int:
 
 def _page(args: argparse.Namespace, collection: Collection, name: str, field: PostingField) -> Page:
     statistics = _statistics(collection, name)
-    term = _chosen(args.term, field)
+    term = _chosen(args.term, field, collection)
     df = statistics.df(term)
     from zipfian.evaluate.zipf import smoothed_idf
 
@@ -85,12 +85,16 @@ def _page(args: argparse.Namespace, collection: Collection, name: str, field: Po
     return Page(term=term, label=field.label(term), **rest)
 
 
-def _chosen(given: str, field: PostingField) -> str | int:
+def _chosen(given: str, field: PostingField, collection: Collection) -> str | int:
+    """A term by its number, or by a word as a query in the collection's language would read it."""
     from zipfian.fields import LexicalField
+    from zipfian.fields.query import Query
 
     if not isinstance(field, LexicalField):
         return term_number(given, field.n_terms)
-    terms = list(field.counts(given))
+    query = Query(given)
+    collection.searcher().settings.read(query)
+    terms = list(field.terms_of(query))
     if len(terms) != 1:
         raise InvalidInput(f"--term of a field of words is one word, not {given!r}")
     return terms[0]
