@@ -244,9 +244,8 @@ class TestRewards:
         words = np.linspace(3.0, 1.0, 30)
         for having, rewarded in ((9, True), (10, False)):
             share = np.where(np.arange(30) < having, 1.0, 0.1)
-            found = gather(
-                [FieldList("words", *_best(words), 50)], lambda i, d: words[d], None, (0, lambda d, s=share: s[d])
-            )
+            fields, covered = [FieldList("words", *_best(words), 50)], (0, share.__getitem__)
+            found = gather(fields, lambda i, d: words[d], None, covered)
             assert (Adaptive().fuse(found).reward is not None) == rewarded
 
     def test_words_that_count_for_nothing_reward_nothing(self) -> None:

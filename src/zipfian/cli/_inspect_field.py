@@ -94,7 +94,7 @@ def _chosen(given: str, field: PostingField, collection: Collection) -> str | in
         return term_number(given, field.n_terms)
     query = Query(given)
     collection.searcher().settings.read(query)
-    terms = list(field.terms_of(query))
+    terms = [str(term) for term in field.terms_of(query)]
     if len(terms) != 1:
         raise InvalidInput(f"--term of a field of words is one word, not {given!r}")
     return terms[0]
