@@ -90,6 +90,13 @@ class TestLanguages:
         assert Languages("de").of_text(ENGLISH["dog"]) == "en"
         assert Languages("en").of_text(GERMAN["hund"]) == "de"
 
+    def test_quoted_function_words_do_not_make_a_text_english(self) -> None:
+        text = (
+            "Der Film »Where are they from« ist nicht sehr alt, und er wird von den meisten Leuten auch heute noch "
+            "gern gesehen, weil er sich mit dem Leben in der Stadt beschäftigt."
+        )
+        assert Languages("en").of_text(text) == "de"
+
     def test_a_word_in_another_script_is_never_in_the_collections_own(self) -> None:
         """The detector cannot tell one Cyrillic word, but English it is not."""
         assert Languages("en").of_text("школа") == "ru"
@@ -382,3 +389,12 @@ class TestReasons:
         for part in tree.parts:
             for e in part.evidence:
                 assert text[e["start"] : e["end"]] == e["text"] and any(e["text"] in word for word in marked)
+
+    def test_a_title_is_marked_as_it_was_read_when_added(self, tmp_path: Path) -> None:
+        """One word does not say what it is in; the collection it is in does."""
+        with zf.Collection.create(tmp_path / "c", {"words": Words()}) as made:
+            made.add(documents(GERMAN, {"title": "Gärten"}))
+            made.commit()
+            found = made.search("Garten")
+            assert [h.id for h in found] == ["title"]
+            assert found.highlight(found[0])[0].render() == "**Gärten**"
