@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from zipfian.collection.encoding import Encoding
-from zipfian.collection.languages import Languages
+from zipfian.collection.languages import FIRST, Languages
 from zipfian.errors import InvalidInput
 from zipfian.fields.base import Field, PostingField, VectorField
 from zipfian.fields.item import Item
@@ -19,6 +20,19 @@ from zipfian.storage.directory import Directory
 
 _AT_ONCE = 256
 """Documents encoded together; their texts are in memory."""
+
+
+def stored_languages(readers: Iterable[SegmentReader]) -> Languages:
+    """What stored documents are in, as it would be known had some field asked while they were added."""
+    known = Languages()
+    items = (
+        Item("", reader.docs.text(doc), {}, {}, {}, 0)
+        for reader in readers
+        for doc in np.flatnonzero(reader.live).tolist()
+    )
+    while some := list(itertools.islice(items, FIRST)):
+        known = known.tell(some).counted(some)
+    return known
 
 
 @dataclass(slots=True)

@@ -19,6 +19,7 @@ from zipfian import limits
 from zipfian.encode.multilingual import LANGUAGES as MULTILINGUAL
 from zipfian.fields.item import Item
 from zipfian.language import NAMES, detect, possible
+from zipfian.language.names import SHARES
 from zipfian.objects import JsonObject
 from zipfian.vocabulary.stemming import LANGUAGES
 from zipfian.vocabulary.stopwords import STOP_WORDS
@@ -83,10 +84,8 @@ class Languages:
 
     def of_text(self, text: str) -> str:
         """The language of a document. It follows from the text and the collection's own language alone."""
-        found = _plain(text, self.own or UNDECIDED)
-        if found is None:
-            found = detect(text, None if self.own is None else {self.own: 1.0}).language
-        return found or self.own or UNDECIDED
+        prior = None if self.own is None else {self.own: 1.0}
+        return _plain(text, self.own or UNDECIDED) or self._likeliest(text, prior)
 
     def of_query(self, text: str) -> str:
         """The language of a query: few words, so what the documents are in says more than they do."""
@@ -98,7 +97,14 @@ class Languages:
             if not fitting or own in fitting:
                 return own
             present = {}  # it is in another script than the documents, whatever its language
-        return detect(text, present or None).language or self.own or UNDECIDED
+        return self._likeliest(text, present or None)
+
+    def _likeliest(self, text: str, prior: Mapping[str, float] | None) -> str:
+        """What the detector says; where it cannot tell, the collection's own language if that has the text's script."""
+        if found := detect(text, prior).language:
+            return found
+        own, fitting = self.own or UNDECIDED, possible(text)
+        return own if not fitting or own in fitting else max(sorted(fitting), key=SHARES.__getitem__)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from zipfian.collection.adding import Adding
+from zipfian.collection.adding import Adding, stored_languages
 from zipfian.collection.batch import make_batch
 from zipfian.collection.encoding import Encoding, Problem
 from zipfian.collection.items import check_id, check_item, given_id, terms_item
@@ -329,8 +329,10 @@ class Store:
             raise InvalidInput(f"terms must be a mapping id -> Terms, not {type(terms).__name__}")
         given = {check_id(i): terms_item(i, name, t, settings) for i, t in (terms or {}).items()}
         self.flush()
-        settings = settings.with_languages(self.settings.languages)
         self._apply_deletes()
+        first_to_ask = settings.ask_languages and not self.settings.ask_languages
+        languages = stored_languages(self._readers.values()) if first_to_ask else self.settings.languages
+        settings = settings.with_languages(languages)
         missing = [i for i, place in zip(given, self._locate(list(given)), strict=True) if place is None]
         if missing:
             raise InvalidInput(f"terms for document {missing[0]!r}, which is not in the collection")
