@@ -119,7 +119,8 @@ def needles(context: Context) -> Made:
     notes = (
         "share of needles whose document is the first hit (R@1); best field: of words, latent and dense, on these very "
         "queries; over field: the hybrid's difference from it",
-        "chose: constants of the hybrid were chosen on these needles; the others had no part in any choice",
+        "chose: constants of the hybrid were chosen on these needles; the other haystacks had no part in any choice, "
+        "though some of the same sentences are hidden in them",
         f"{sum(row['needles'] for row in rows)} queries, {len(FORMS)} for each needle",
     )
     return Made("needles", "One sentence in one document of many", columns, rows, notes)

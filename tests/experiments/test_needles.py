@@ -101,6 +101,25 @@ def test_each_needle_in_a_document_of_its_own(data: dict[str, Path]) -> None:
     assert n.hide(n.Haystack("h", 2, 4), texts, asked) == hidden, "a seed gives the same needles"
 
 
+def test_a_needle_may_stand_anywhere(data: dict[str, Path]) -> None:
+    asked, text = load_beir(data["xquad-en"]), paragraph(1)
+    at = set()
+    for seed in range(20):
+        hidden = n.hide(n.Haystack("h", 1, seed), [text], asked)
+        before, _, after = hidden.documents["h0"].partition(hidden.queries["sentence"][0])
+        at.add((bool(before), bool(after)))
+    assert at == {(False, True), (True, True), (True, False)}
+
+
+def test_the_hybrid_beside_the_best_field(data: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"words": 0, "latent": 2, "dense": 1, "rrf": 0, "hybrid": 1}
+    monkeypatch.setattr(
+        n, "firsts", lambda _: {(method, form): counts[method] for method in counts for form in n.FORMS}
+    )
+    row = run_table("needles", {**data, "sets": Path("short")}).rows[0]
+    assert (row["best field"], row["latent"], row["hybrid"], row["over field"]) == ("latent", 1.0, 0.5, -0.5)
+
+
 def test_the_table(data: dict[str, Path]) -> None:
     made = run_table("needles", {**data, "sets": Path("short,long")})
     assert [(row["haystack"], row["form"]) for row in made.rows] == [(h, f) for h in ("short", "long") for f in n.FORMS]
