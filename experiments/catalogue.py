@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import adaptive_k, fusion, languages, multilingual
+from experiments import adaptive_k, fusion, languages, multilingual, needles
 from experiments.base import Context, Made, Table
 from experiments.bm25v import cost as bm25v_cost
 from experiments.bm25v import tables as bm25v
@@ -31,6 +31,7 @@ TABLES: dict[str, Table] = {
         fusion,
         languages,
         multilingual,
+        needles,
     )
     for table in part.TABLES
 }
