@@ -106,7 +106,9 @@ def agree(pair: Pair, asked: Any = None, **how: Any) -> Any:
     for key in ("weights", "signals", "choice"):
         assert near(a.settings.get(key), b.settings.get(key)), (key, a.settings.get(key), b.settings.get(key))
     if not {"where", "exact_match_bonus"} & how.keys():  # an explanation knows of neither
-        check_explanations(pair, (a, b), asked, {key: value for key, value in how.items() if key not in ("k", "K")})
+        check_explanations(
+            pair, (a, b), asked, {key: value for key, value in how.items() if key not in ("k", "rerank_depth")}
+        )
     return a
 
 
