@@ -19,6 +19,8 @@ from zipfian.errors import InvalidInput
 from zipfian.evaluate.datasets import load_beir
 from zipfian.fields import Dense, Latent, Words
 
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("needles", "before")
 NEEDLES = {
     "p1": "The gardener hid a copper kettle under the oldest walnut tree. It was there for years and nobody saw it.",
     "p2": "Nobody knows much about it at all. Her violin crossed the frozen harbour inside a barrel of herring.",
@@ -155,3 +157,16 @@ def test_too_little_to_hide_in(data: dict[str, Path]) -> None:
         n.joined(iter([paragraph(1), paragraph(2)]), 2, 50)
     with pytest.raises(InvalidInput, match="h: 2 needles need as many documents, not 1"):
         n.hide(n.Haystack("h", 2, 4), [paragraph(1)], load_beir(data["xquad-en"]))
+
+
+def test_the_page_shows_what_was_measured() -> None:
+    after, before = (json.loads((ROOT / "results/needles" / f"{x}.json").read_text("utf-8"))["rows"] for x in PAGES)
+    lines = (ROOT / "docs" / "needles.md").read_text("utf-8").splitlines()
+    shown = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| n")]
+    assert len(shown) == len(after) == len(before)
+    for cells, row, old in zip(shown, after, before, strict=True):
+        assert (row["haystack"], row["form"], row["needles"]) == (old["haystack"], old["form"], old["needles"])
+        named = row["haystack"] + (" (chose)" if row["chose"] else "")
+        assert cells[:5] == [named, f"{row['documents']:,}", f"{row['mean words']:,}", row["form"], str(row["needles"])]
+        values = [*(row[method] for method in ("words", "latent", "dense", "rrf")), old["hybrid"], row["hybrid"]]
+        assert cells[5:] == [f"{value:.3f}".removeprefix("0") for value in values]
