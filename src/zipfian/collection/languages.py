@@ -84,8 +84,9 @@ class Languages:
 
     def of_text(self, text: str) -> str:
         """The language of a document. It follows from the text and the collection's own language alone."""
-        prior = None if self.own is None else {self.own: 1.0}
-        return _plain(text, self.own or UNDECIDED) or self._likeliest(text, prior)
+        if self.own is None:
+            return _plain(text, UNDECIDED) or self._likeliest(text, None)
+        return _plain(text, self.own, known=True) or self._likeliest(text, {self.own: 1.0})
 
     def of_query(self, text: str) -> str:
         """The language of a query: few words, so what the documents are in says more than they do."""
@@ -153,10 +154,15 @@ def readable(languages: frozenset[str] | None, language: str | None) -> bool:
     return languages is None or language is None or language in languages
 
 
-def _plain(text: str, expected: str) -> str | None:
-    """The `expected` language, or English, where function words make it plain; other languages have neighbours."""
+def _plain(text: str, expected: str, known: bool = False) -> str | None:
+    """The `expected` language, or English, where function words make it plain; other languages have neighbours.
+
+    In a collection whose language is `known`, one such word is enough where there is none of another language.
+    """
     words = _WORD.findall(text[:_READ].lower())
     hits = Counter(code for word in words if (code := _telling().get(word)))
+    if known and hits.keys() == {expected}:
+        return expected
     for code in dict.fromkeys((expected, UNDECIDED)):
         n = hits.pop(code, 0)
         if n >= _FEW and n >= _SHARE * len(words) and n >= _CLEAR * max(hits.values(), default=0):
