@@ -105,8 +105,8 @@ class SegmentBatch:
 
 
 NodeKind = Literal[
-    "score", "fusion", "rerank", "field", "term", "cosine", "signal", "token", "baseline", "bonus", "difference",
-    "correction",
+    "score", "fusion", "rerank", "field", "term", "cosine", "signal", "token", "baseline", "bonus", "coverage",
+    "difference", "correction",
 ]  # fmt: skip
 """What a node of an explanation is.
 
@@ -114,7 +114,8 @@ NodeKind = Literal[
 made of a candidate. `field`: what one field gave. `term`: a word, latent term or visual word of a field. `cosine`: the
 likeness of whole vectors. `signal`: one of the numbers that the training-free reranker weighs. `token`: a token of the
 query and the most similar one of the document. `baseline`: where a field's scores are counted from, with its minus
-sign. `bonus`: a reward for an exact match. `difference`: how far two documents are apart. `correction`: what floating
+sign. `bonus`: a reward for an exact match. `coverage`: one for the words of the query that a document has and others
+have not. `difference`: how far two documents are apart. `correction`: what floating
 point lost or added on the way; it makes a sum exact and is no reason for anything.
 """
 

@@ -127,7 +127,7 @@ def test_every_part_is_worked_out_by_hand(method: Method, seed: int) -> None:
             assert all(part.field == field and part.label.startswith("less what") for part in less)
             rounding = [part for part in node.parts if part.kind == "correction"]
             assert sum(abs(part.value) for part in rounding) < 1e-12
-            extra = [part for part in node.parts if part.kind == "bonus"]
+            extra = [part for part in node.parts if part.kind == "coverage"]
             reward = 0.0 if found.reward is None or field != "words" else found.reward[found.docs.tolist().index(doc)]
             assert [part.value for part in extra] == [reward] * bool(reward)
             assert all("words asked for" in part.label or "word asked for" in part.label for part in extra)
@@ -171,7 +171,7 @@ def test_a_field_shows_raw_mean_deviation_and_weight() -> None:
     doc = int(found.docs[0])
     node = explain_fused(found, doc, trees[doc]).parts[0]
     d = node.details
-    (extra,) = [part for part in node.parts if part.kind == "bonus"]
+    (extra,) = [part for part in node.parts if part.kind == "coverage"]
     assert extra.details["covered"] == 1.0 and extra.label.startswith("has every word asked for")
     assert node.value == pytest.approx(d["weight"] * (d["raw"] - d["mean"]) / d["deviation"] + extra.value)
     assert d["weight"] == 1.0

@@ -76,9 +76,9 @@ def test_the_document_with_every_word_is_first(
         tree = found.explain(hit)
         check_sums(tree)
         assert tree.value == hit.score
-        rewarded = [node for node in nodes(tree) if node.kind == "bonus"]
+        rewarded = [node for node in nodes(tree) if node.kind == "coverage"]
         assert bool(rewarded) == (hit.id == f"d{NEEDLE}"), "a quarter of the words stands out nowhere"
-    (bonus,) = (node for node in nodes(found.explain(found[0])) if node.kind == "bonus")
+    (bonus,) = (node for node in nodes(found.explain(found[0])) if node.kind == "coverage")
     assert bonus.field == "words" and bonus.details["covered"] == 1.0
     assert bonus.label == "has every word asked for, which the others have not"
     if method is LOUD:
@@ -88,7 +88,7 @@ def test_the_document_with_every_word_is_first(
 def test_a_filter_that_leaves_it_out(haystack: zf.Collection) -> None:
     found = haystack.search(ASKED, k=DOCUMENTS, where={"half": 1 - NEEDLE % 2})
     assert len(found) == DOCUMENTS // 2 and f"d{NEEDLE}" not in [hit.id for hit in found]
-    assert all(node.kind != "bonus" for hit in found for node in nodes(found.explain(hit)))
+    assert all(node.kind != "coverage" for hit in found for node in nodes(found.explain(hit)))
 
 
 def test_without_weight_for_words_nothing_is_rewarded(haystack: zf.Collection) -> None:

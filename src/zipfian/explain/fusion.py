@@ -113,7 +113,9 @@ def _reward(fused: Fused, row: int, i: int) -> list[Explanation]:
     share = float(fused.covered[row])
     has = "has every word asked for" if share > 0.999 else f"has {share:.0%} of what the words asked for weigh"
     label = f"{has}, which the others have not"
-    return [Explanation(float(fused.reward[row]), label, (), {"covered": share}, kind="bonus", field=fused.fields[i])]
+    return [
+        Explanation(float(fused.reward[row]), label, (), {"covered": share}, kind="coverage", field=fused.fields[i])
+    ]
 
 
 def _share(
