@@ -29,13 +29,13 @@ SAID = "The first part is written by hand\n(`{folder}/about.md`)."
 ABOUT = "about.md"
 """What was measured by other means than `zipfian eval`, written by hand beside the result files."""
 
-OTHER = ("speed", "mutants", "hostile", "languages")
-"""Folders of results that belong to other pages: benchmarks, mutants, security, languages."""
+OTHER = ("speed", "mutants", "hostile", "languages", "needles")
+"""Folders of results that belong to other pages: benchmarks, mutants, security, languages, needles."""
 
 SCOPE = """## Out of scope
 
 Of the papers, these are not part of the project (yet): sparse scoring on GPUs, distillation of the reranker into the
-encoders, video and audio, multilingual retrieval. Datasets that are not at hand (six of BM25-V's seven, most of BEIR,
+encoders, video and audio, latent terms in other languages than English. Datasets that are not at hand (six of BM25-V's seven, most of BEIR,
 MS MARCO, full LIMIT, MS-COCO, ROxford5k, RParis6k) can be run with the same commands.
 """
 
