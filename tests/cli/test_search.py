@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.cli.conftest import BLACK, BLUE, RED, Command, Toys, picture
+from zipfian.cli._shapes import search_settings
 from zipfian.cli._show import ordinal, position, reasons_of, why_line
 from zipfian.cli._tree import tree_lines
 from zipfian.collection import Collection
@@ -84,6 +85,14 @@ def test_json_carries_everything(path: Path, query: Path, zipfian: Command) -> N
     assert first["explanation"]["value"] == pytest.approx(first["score"])
     assert {"settings", "timings", "generation"} <= set(found)
     assert found["settings"]["legs"] and "fields" not in found["settings"]
+
+
+def test_the_keys_of_a_filter_are_the_users_own() -> None:
+    asked = {"where": {"field": "north", "fields": ["a"]}, "k": 3, "fields": {"words": {"field": "words", "k1": 1.5}}}
+    assert search_settings(asked) == {
+        "where": {"field": "north", "fields": ["a"]}, "k": 3, "legs": {"words": {"leg": "words", "k1": 1.5}}
+    }  # fmt: skip
+    assert search_settings({"field": "words", "fields": ["words"]}) == {"leg": "words", "legs": ["words"]}
 
 
 def test_search_with_both(path: Path, query: Path, zipfian: Command) -> None:

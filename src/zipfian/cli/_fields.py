@@ -10,7 +10,7 @@ from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.ingest.source import Survey
 
 NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image", "multilingual", "aligned", "translated")
-"""Fields that a name alone means; also written in `collection.fields`, which must not be loaded for `--help`."""
+"""Fields that a name alone means; also written in `fields.named`, which must not be loaded for `--help`."""
 
 ACROSS = ("aligned", "translated")
 """Fields by which a text finds pictures; the second needs no network for the text."""

@@ -15,7 +15,7 @@ from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection
-    from zipfian.fields import PostingField
+    from zipfian.fields import LexicalField, PostingField
     from zipfian.retrieve.statistics import FieldStatistics
 
 EXAMPLES = 5
@@ -85,16 +85,21 @@ def _page(args: argparse.Namespace, collection: Collection, name: str, field: Po
     return Page(term=term, label=field.label(term), **rest)
 
 
+def _words(given: str, field: LexicalField, collection: Collection) -> list[str]:
+    """The terms of some words, read in the language that a query of them would be in."""
+    from zipfian.fields.item import Item
+
+    language = collection.searcher().settings.languages.of_query(given)
+    return list(field.counts_of(Item("", given, {}, {}, {}, 0, language=language)))
+
+
 def _chosen(given: str, field: PostingField, collection: Collection) -> str | int:
-    """A term by its number, or by a word as a query in the collection's language would read it."""
+    """A term by its number, or by a word."""
     from zipfian.fields import LexicalField
-    from zipfian.fields.query import Query
 
     if not isinstance(field, LexicalField):
         return term_number(given, field.n_terms)
-    query = Query(given)
-    collection.searcher().settings.read(query)
-    terms = [str(term) for term in field.terms_of(query)]
+    terms = _words(given, field, collection)
     if len(terms) != 1:
         raise InvalidInput(f"--term of a field of words is one word, not {given!r}")
     return terms[0]
@@ -162,7 +167,7 @@ def _list(args: argparse.Namespace, collection: Collection, name: str) -> int:
     order = sorted(range(len(terms)), key=lambda i: (-int(df[i]), i))
     if args.find is not None:
         if isinstance(field, LexicalField):
-            beginnings = tuple(field.counts(args.find))
+            beginnings = tuple(_words(args.find, field, collection))
             order = [i for i in order if beginnings and str(terms[i]).startswith(beginnings)]
         elif labels is None:
             raise InvalidInput(f"the vocabulary of field {name} has no labels to search: list it with --terms")

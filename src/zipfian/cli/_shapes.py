@@ -11,11 +11,16 @@ from typing import Any
 _KEYS = {"field": "leg", "fields": "legs"}
 
 
-def search_settings(settings: Any) -> Any:
-    """`Results.settings` as `search --json` prints it."""
-    if isinstance(settings, Mapping):
-        return {_KEYS.get(key, key): search_settings(value) for key, value in settings.items()}
-    return settings
+def search_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """`Results.settings` as `search --json` prints it; below the first level only what each field was asked."""
+    out = _renamed(settings)
+    if isinstance(out.get("legs"), Mapping):
+        out["legs"] = {name: _renamed(asked) for name, asked in out["legs"].items()}
+    return out
+
+
+def _renamed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {_KEYS.get(key, key): value for key, value in settings.items()}
 
 
 def collection_stats(stats: Mapping[str, Any]) -> dict[str, Any]:

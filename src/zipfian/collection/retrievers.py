@@ -33,8 +33,6 @@ class Retriever(Protocol):
     """What fusion and reranking ask of any field. A mask is what the field's engine makes of a filter."""
 
     name: str
-    n_asked: int
-    """Different terms of the question; 0 where it is a vector."""
 
     @property
     def field(self) -> Field:
@@ -99,7 +97,6 @@ class PostingsRetriever:
         self._shown = self.field if self.field.of is None else searcher.settings.postings(self.field.of)
         """The field whose postings are searched: it knows where its terms stand."""
         self._terms = self.field.terms_of(question)
-        self.n_asked = len(self._terms)
         self.prepared: TermQuery = self._searcher.prepare(self._terms, scoring or self.field.scoring)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
@@ -152,8 +149,6 @@ class PostingsRetriever:
 
 class DenseRetriever:
     """A field of pooled vectors."""
-
-    n_asked = 0
 
     def __init__(self, searcher: Searcher, name: str, question: Query, ann: str | None = None) -> None:
         self.name = name

@@ -22,11 +22,11 @@ from zipfian.types import Explanation
 
 
 class FolderAnswers:
-    """Searches of one snapshot; what was asked before is taken from its shortlists."""
+    """Searches of one snapshot; what was asked before is taken from the query cache."""
 
-    def __init__(self, searcher: Searcher, shortlists: QueryCache[tuple[Run, Outcome]]) -> None:
+    def __init__(self, searcher: Searcher, cache: QueryCache[tuple[Run, Outcome]]) -> None:
         self._searcher = searcher
-        self._shortlists = shortlists
+        self._cache = cache
 
     @property
     def settings(self) -> Settings:
@@ -53,7 +53,7 @@ class FolderAnswers:
             return made, made.search(asking.depth, mask, asking.bonus)
 
         key = key_of(question, plan, asking.depth, where, asking.bonus)
-        (made, outcome), again = self._shortlists.get(key, search)
+        (made, outcome), again = self._cache.get(key, search)
         report = {"repeated": True} if again else {}
         return results(searcher, made, outcome, asking, searcher.generation, report, start, encoded, times)
 

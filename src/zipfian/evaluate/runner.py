@@ -80,7 +80,7 @@ def latency(collection: Any, method: Method, dataset: Dataset, **options: Any) -
     k = min(LATENCY_K, dataset.n_docs)
     search(collection, method, asked(first), k, **options)
     whole, bare = [], []
-    for query in queries or [first]:  # each once, and afresh: a collection keeps shortlists of repeated queries
+    for query in queries or [first]:  # each once, and afresh: a collection remembers repeated queries
         start = time.perf_counter()
         results = search(collection, method, asked(query), k, **options)
         seconds = time.perf_counter() - start

@@ -103,22 +103,24 @@ class Adaptive:
         }  # fmt: skip
         normalised, ceiling, scale = _filled(candidates, normalised, weights, ceiling)
         about = {**self.to_json(), "signals": seen}
-        reward, most = rewards(candidates, float(weights[candidates.lexical]))
+        covered = None if candidates.cover is None else np.clip(candidates.cover(candidates.docs), 0.0, 1.0)
+        reward, most = rewards(candidates, covered, float(weights[candidates.lexical]))
         return combine(
-            candidates, normalised, weights, ceiling, used, about, scale=scale, reward=reward, reward_ceiling=most
-        )
+            candidates, normalised, weights, ceiling, used, about, scale=scale, reward=reward, covered=covered,
+            reward_ceiling=most,
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """Plain settings; `method_from_json` reads them."""
         return {"method": "adaptive", "weights": dict(self.weights)}
 
 
-def rewards(candidates: Candidates, weight: float) -> tuple[F64 | None, float]:
+def rewards(candidates: Candidates, covered: F64 | None, weight: float) -> tuple[F64 | None, float]:
     """What each candidate gets for the words of the query that it has and the others have not, and what any could get.
 
-    None where no words were asked, or no candidate stands out. `weight` is that of the field of words.
+    None where no words were asked, or no candidate stands out. `covered` are the shares of the words that each has,
+    None where none were asked; `weight` is that of the field of words.
     """
-    covered = candidates.covered
     if covered is None:
         return None, 0.0
     among = ((candidates.ranks > 0) & (candidates.ranks <= POOL)).any(axis=1)

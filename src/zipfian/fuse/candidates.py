@@ -19,6 +19,9 @@ F64 = npt.NDArray[np.float64]
 Score = Callable[[int, Ints], F64]
 """`score(i, docs)`: exact scores of documents (ascending) in the i-th field; NaN where it can have none."""
 
+Cover = Callable[[Ints], F64]
+"""`cover(docs)`: the share of the query's words, by idf, that each of some documents (ascending) has, 0 to 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class FieldList:
@@ -67,8 +70,8 @@ class Candidates:
     """(documents, fields): raw scores; NaN where a field has none for a document."""
     ranks: Ints
     """(documents, fields): place in the field's own list, from 1; 0 where it is not in the list."""
-    covered: F64 | None = None
-    """(documents,): share of the query's words, by idf, that each has, 0 to 1; None where no words were asked."""
+    cover: Cover | None = None
+    """Tells the share of the query's words that documents have, for a method that asks; None: no words were asked."""
     lexical: int = 0
     """The field whose words those are, by place."""
 
@@ -146,7 +149,7 @@ def _rows(part: F64 | None, rows: slice | Ints) -> F64 | None:
 
 def gather(
     fields: Sequence[FieldList], score: Score, also: Ints | None = None,
-    covered: tuple[int, Callable[[Ints], F64]] | None = None,
+    covered: tuple[int, Cover] | None = None,
 ) -> Candidates:  # fmt: skip
     """The union of the fields' lists; whoever missed a field's list gets its exact score from that field all the same.
 
@@ -199,10 +202,8 @@ def gather(
             if found.shape != missing.shape or np.isinf(found).any():
                 raise InvalidInput(f"field {field.name!r} gave no usable scores for {len(missing)} candidates")
             scores[missing, i] = found
-    if covered is None:
-        return Candidates(tuple(fields), docs, scores, ranks)
-    place, share = covered
-    return Candidates(tuple(fields), docs, scores, ranks, np.clip(share(docs), 0.0, 1.0), place)
+    place, cover = covered or (0, None)
+    return Candidates(tuple(fields), docs, scores, ranks, cover, place)
 
 
 def _check(field: FieldList) -> None:
@@ -226,13 +227,14 @@ def combine(
     tie_break: F64 | None = None,
     scale: F64 | None = None,
     reward: F64 | None = None,
+    covered: F64 | None = None,
     reward_ceiling: float = 0.0,
 ) -> Fused:
     """Weigh, add from left to right, sort; ties by `tie_break`, then in document order.
 
     `ceiling` holds, for each field, what the normalised score of a document outside the candidates cannot exceed;
     `scale`, for each document, what the weights are multiplied by; `reward` what is added to the share of the field
-    of words, and `reward_ceiling` what a document outside could get of it.
+    of words for the shares `covered`, and `reward_ceiling` what a document outside could get of it.
     """
     shares = normalised * (weights if scale is None else weights * scale[:, None])
     if reward is not None:
@@ -250,7 +252,7 @@ def combine(
     return Fused(
         candidates.names, candidates.docs[order], best, candidates.scores[order], normalised[order],
         candidates.ranks[order], shares[order], weights, proved, populations, about,
-        _rows(scale, order), _rows(reward, order), _rows(candidates.covered, order), candidates.lexical,
+        _rows(scale, order), _rows(reward, order), _rows(covered, order), candidates.lexical,
     )  # fmt: skip
 
 

@@ -66,7 +66,6 @@ class PostingsRetriever:
         if len(weights) > MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(weights)} terms, the limit is {MAX_QUERY_TERMS}")
         self._terms: list[Term] = list(weights)
-        self.n_asked = len(self._terms)
         self._given = np.fromiter(weights.values(), np.float64, len(weights))
         if len(self._given) and not (self._given.min() > 0.0 and self._given.max() <= MAX_QUERY_WEIGHT):
             raise InvalidInput(f"query weights must be finite, above 0 and at most {MAX_QUERY_WEIGHT:g}")

@@ -30,8 +30,6 @@ SCAN_ERROR = 1e-6
 class VectorRetriever:
     """A field of pooled vectors. The nodes compare all of them in 32 bits; the best are scored here, in 64."""
 
-    n_asked = 0
-
     def __init__(self, reader: Reader, name: str, question: Query) -> None:
         self.name = name
         self.field = reader.settings.vectors(name)
