@@ -77,9 +77,26 @@ class Encoded:
     """Rows and columns of the patch grid of an image."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Passages:
+    """Where the rows of a field come from that are not documents but passages: parts of the texts of documents.
+
+    Every document has at least one. A passage from 0 to 0 is the whole text, if there is one.
+    """
+
+    first: npt.NDArray[np.int64]
+    """(documents + 1,): the first passage of each document, and how many there are."""
+    starts: npt.NDArray[np.int64]
+    """(passages,): the character of the document's text at which each begins."""
+    ends: npt.NDArray[np.int64]
+    """(passages,): the character before which it ends."""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldBatch:
     """The postings of one field for n documents, by document (CSR), ready to be written.
+
+    Where there are `passages`, a row is one of them instead of a document.
 
     `terms` is sorted and unique: words in UTF-8 byte order, or an int64 array of term ids.
     `indices` (int32) point into `terms`, ascending within a document. `tf` holds what is stored:
@@ -90,6 +107,7 @@ class FieldBatch:
     terms: Sequence[str] | npt.NDArray[np.int64]
     indices: IntArray
     tf: npt.NDArray[np.uint32] | npt.NDArray[np.float32]
+    passages: Passages | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +120,8 @@ class SegmentBatch:
     fields: Mapping[str, FieldBatch]
     vectors: Mapping[str, npt.NDArray[np.float32]] = dataclasses.field(default_factory=dict)
     """Pooled vectors (n, dim) by name; a row of NaN means that the document has none."""
+    vector_passages: Mapping[str, Passages] = dataclasses.field(default_factory=dict)
+    """Where the rows of some of these vectors are passages instead of documents."""
 
 
 NodeKind = Literal[

@@ -112,7 +112,6 @@ def forged(
         {"terms": (1, 0)},
         {"terms": (1, 1)},
         {"counts": (0, 1)},
-        {"counts": (3, 1)},
         {"length": -1},
         {"length": "x"},
         {"listed": 3},
@@ -137,6 +136,9 @@ def test_deletes_that_do_not_belong_to_the_segment() -> None:
         "a field not counted": Deletes(flags, {"words": share}),
         "a term that is not there": Deletes(
             flags, {**all_fields, "words": FieldDeletes(np.array([99]), np.array([1]), 1)}
+        ),
+        "more than were deleted": Deletes(
+            flags, {**all_fields, "words": FieldDeletes(np.array([0]), np.array([2]), 1)}
         ),
     }
     for i, deletes in enumerate(wrong.values()):

@@ -65,15 +65,16 @@ def test_merging(monkeypatch: pytest.MonkeyPatch) -> None:
     keep_a, keep_b, keep_c = (np.random.default_rng(9).random(n) < 0.6 for n in (30, 20, 5))
     directory = MemoryDirectory()
     parts = [(stored(30, v=a), keep_a), (stored(20, v=b, w=other), keep_b), (None, keep_c)]
-    merged = VectorReader.open(directory, merge_vectors(directory, "m.vec", parts))
+    merged = VectorReader.open(directory, merge_vectors(directory, "m.vec", dict.fromkeys("vw", parts)))
     last = np.zeros((int(keep_c.sum()), 4), np.float32)
     assert np.array_equal(merged.array("v"), np.concatenate([a[keep_a], np.nan_to_num(b[keep_b]), last]))
     there = np.concatenate([np.ones(30, bool)[keep_a], (np.arange(20) != 3)[keep_b], np.zeros(5, bool)[keep_c]])
     assert merged.present("v").tolist() == there.tolist()
     assert merged.present("w").sum() == keep_b.sum()
-    assert merge_vectors(directory, "none.vec", [(None, keep_a)]) is None
+    assert merge_vectors(directory, "none.vec", {"v": [(None, keep_a)]}) is None
     with pytest.raises(InvalidInput, match="dimensions"):
-        merge_vectors(directory, "x.vec", [(stored(30, v=a), keep_a), (stored(5, v=random_matrix(1, 5, 3)), keep_c)])
+        wrong = [(stored(30, v=a), keep_a), (stored(5, v=random_matrix(1, 5, 3)), keep_c)]
+        merge_vectors(directory, "x.vec", {"v": wrong})
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from zipfian.collection.batch import vector_rows
 from zipfian.collection.encoding import Encoding
 from zipfian.collection.languages import FIRST, Languages
 from zipfian.errors import InvalidInput
 from zipfian.fields.base import Field, PostingField, VectorField
-from zipfian.fields.item import Item
+from zipfian.fields.item import Item, passages_of
 from zipfian.index.segment import SegmentEntry, SegmentReader, write_field_for_segment, write_vectors_for_segment
 from zipfian.storage.directory import Directory
 
@@ -63,15 +64,10 @@ class Adding:
         if not isinstance(field, VectorField):
             raise InvalidInput(f"a field of kind {field.kind} has neither postings nor vectors to write")
         vector, items = field.stored_as(self.name), self._items(reader)
-        found = [i.vectors.get(vector) for i in items]
-        dim = next((len(v) for v in found if v is not None), None)
-        if dim is None:
+        rows = vector_rows(vector, self.name, items)
+        if rows is None:
             return reader.entry
-        rows = np.full((len(items), dim), np.nan, np.float32)
-        for i, v in enumerate(found):
-            if v is not None:
-                rows[i] = v
-        return write_vectors_for_segment(self.directory, reader, {vector: rows})
+        return write_vectors_for_segment(self.directory, reader, {vector: rows}, passages_of(items, self.name))
 
     def _texts(self, reader: SegmentReader) -> Iterator[Item]:
         """Every stored text, read one by one."""

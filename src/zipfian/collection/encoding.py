@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from zipfian.collection.items import arrays_nbytes
+from zipfian.collection.items import OBJECT_BYTES, arrays_nbytes
 from zipfian.collection.languages import listed, named, readable
 from zipfian.collection.trust import IMAGE_COLUMN, Trust
 from zipfian.encode.base import Encoder, groups, languages_of
 from zipfian.encode.cache import EncodingCache, content_hash
+from zipfian.encode.passages import passages
 from zipfian.encode.registry import find
 from zipfian.encode.session import side_by_side
 from zipfian.encode.shards import Form
@@ -29,27 +31,41 @@ from zipfian.types import Encoded
 Problem = ZipfianError | OSError
 
 
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One encoder and the fields that read what it makes of a document, or of the passages of its text."""
+
+    encoder: Encoder[Any]
+    by_passage: bool
+    readers: dict[str, Reader]
+    """By field."""
+
+
 class Encoding:
     """The encoders of some fields, ready to be applied to documents."""
 
-    def __init__(self, fields: Mapping[str, Field], cache: EncodingCache | None, stored: Trust | None = None) -> None:
-        """`stored`: the documents come out of a collection, and this says which of their pictures may be opened."""
+    def __init__(
+        self, fields: Mapping[str, Field], cache: EncodingCache | None, stored: Trust | None = None,
+        by_passage: bool = True,
+    ) -> None:  # fmt: skip
+        """`stored`: the documents come out of a collection, and this says which of their pictures may be opened.
+
+        Long texts are read passage by passage, unless an engine keeps documents whole and says so (`by_passage`).
+        """
         self._cache = cache
         self._stored = stored
         self._plain: dict[str, PostingField] = {}
         """Fields that need no encoder to make terms of a text."""
-        self._passes: dict[str, tuple[Encoder[Any], list[Reader]]] = {}
-        self._names: dict[str, list[str]] = {}
+        self._passes: dict[tuple[str, bool], _Pass] = {}
         self._told: set[tuple[str, str]] = set()
         """Encoders and languages of which it was said that they do not go together."""
         for name, field in fields.items():
             if isinstance(field, PostingField) and field.reads_plain_text:
                 self._plain[name] = field
             if field.encoder is not None and (reader := field.reader(name)) is not None:
-                encoder = find(field.encoder)
-                _, readers = self._passes.setdefault(encoder.fingerprint, (encoder, []))
-                readers.append(reader)
-                self._names.setdefault(encoder.fingerprint, []).append(name)
+                encoder, parted = find(field.encoder), by_passage and field.by_passage
+                own = self._passes.setdefault((encoder.fingerprint, parted), _Pass(encoder, parted, {}))
+                own.readers[name] = reader
 
     def __bool__(self) -> bool:
         return bool(self._passes or self._plain)
@@ -57,57 +73,67 @@ class Encoding:
     @property
     def forms(self) -> list[Form]:
         """What is asked of the cache: every encoder with every kind of arrays that some field needs of it."""
-        return [
-            Form(fingerprint, encoder.kind, form)
-            for fingerprint, (encoder, readers) in self._passes.items()
-            for form in sorted({form for reader in readers for form in reader.makers})
-        ]
+        wanted = {
+            (own.encoder.fingerprint, own.encoder.kind, form): None
+            for own in self._passes.values()
+            for form in sorted({form for reader in own.readers.values() for form in reader.makers})
+        }
+        return [Form(*one) for one in wanted]
 
     def fill(self, items: Sequence[Item]) -> dict[int, Problem]:
         """Give every item the terms and vectors that its text and picture have; what failed, by place in `items`."""
         problems: dict[int, Problem] = {}
-        for encoder, readers in self._passes.values():
-            places: list[int] = []
-            for group in groups(self._contents(items, encoder, places, problems)):
-                chosen, places[:] = places[: len(group)], places[len(group) :]
-                for i, outcome in zip(chosen, self._group(encoder, readers, group), strict=True):
+        for own in self._passes.values():
+            rows: list[tuple[int, Item]] = []
+            readers = list(own.readers.values())
+            for group in groups(self._contents(items, own, rows, problems)):
+                chosen, rows[:] = rows[: len(group)], rows[len(group) :]
+                for (i, row), outcome in zip(chosen, self._group(own.encoder, readers, group), strict=True):
                     if isinstance(outcome, Problem):
                         problems[i] = outcome
                     else:
-                        _fill(items[i], partial(_give, readers, outcome), problems, i)
+                        _fill(items[i], row, partial(_give, readers, outcome), problems, i)
         for name, field in self._plain.items():
             for i, item in enumerate(items):
                 if i not in problems and item.text:
-                    _fill(item, partial(_read, name, field), problems, i)
+                    _fill(item, item, partial(_read, name, field), problems, i)
         return problems
 
     def _contents(
-        self, items: Sequence[Item], encoder: Encoder[Any], places: list[int], problems: dict[int, Problem]
+        self, items: Sequence[Item], own: _Pass, rows: list[tuple[int, Item]], problems: dict[int, Problem]
     ) -> Iterator[Any]:
-        """What of each item an encoder reads, and in `places` which items those are.
+        """What of each item an encoder reads, and in `rows` what that is: the item, or a passage of it.
 
         A text in a language that it does not read is left to the fields that do, as a picture without a caption is.
         """
+        encoder = own.encoder
         languages = languages_of(encoder) if encoder.kind == "text" else None
         for i, item in enumerate(items):
             if i in problems:
                 continue
             if not readable(languages, item.language):
-                self._unread(encoder, item.language or "")
+                self._unread(own, item.language or "")
                 continue
             try:
                 content = _content(item, encoder, self._stored)
+                parts = [] if content is None or not own.by_passage else passages(encoder, content)
             except (ZipfianError, OSError) as error:
                 problems[i] = error
                 continue
-            if content is not None:
-                places.append(i)
+            if len(parts) > 1:
+                made = [Item(item.id, None, {}, {}, {}, 0, language=item.language, span=span) for span in parts]
+                item.passages |= dict.fromkeys(own.readers, made)
+                for row in made:
+                    rows.append((i, row))
+                    yield content[slice(*row.span)]
+            elif content is not None:
+                rows.append((i, item))
                 yield content
 
-    def _unread(self, encoder: Encoder[Any], language: str) -> None:
+    def _unread(self, own: _Pass, language: str) -> None:
+        encoder, names = own.encoder, list(own.readers)
         if (encoder.fingerprint, language) not in self._told:
             self._told.add((encoder.fingerprint, language))
-            names = self._names[encoder.fingerprint]
             warnings.warn(
                 f"texts in {named(language)} are left out of the field{'s' * (len(names) > 1)} {' and '.join(names)}, "
                 f"whose encoder reads {listed(languages_of(encoder) or ())} only; the words find them, and so does a "
@@ -172,15 +198,20 @@ def _known(
     return found
 
 
-def _fill(item: Item, give: Callable[[Item], None], problems: dict[int, Problem], i: int) -> None:
-    """Give an item terms or vectors, and count their bytes; where they are no good, that is a problem of item `i`."""
-    before = arrays_nbytes(item)
+def _fill(item: Item, row: Item, give: Callable[[Item], None], problems: dict[int, Problem], i: int) -> None:
+    """Give an item, or the `row` that is a passage of it, terms or vectors, and count what they take; where they are
+    no good, that is a problem of item `i`."""
+    before = arrays_nbytes(row), row.clipped, row.zeroed
     try:
-        give(item)
+        give(row)
     except ZipfianError as error:
         problems[i] = error
         return
-    item.nbytes += arrays_nbytes(item) - before
+    item.nbytes += arrays_nbytes(row) - before[0]
+    if row is not item:
+        item.nbytes += OBJECT_BYTES if not before[0] else 0
+        item.clipped += row.clipped - before[1]
+        item.zeroed += row.zeroed - before[2]
 
 
 def _give(readers: list[Reader], arrays: Mapping[str, Arrays], item: Item) -> None:

@@ -24,7 +24,7 @@ from zipfian.index.metadata import ColumnType, check_metadata, encode_metadata
 
 KEYS = ("id", "text", "image", "terms", "vector", "metadata")
 
-_OBJECT_BYTES = 400
+OBJECT_BYTES = 400
 _COLUMN_BYTES = 150
 _ARRAYS_BYTES = 400
 _TOKEN_SHARE = 6
@@ -96,14 +96,16 @@ def check_item(
 def waiting_nbytes(item: Item, metadata_bytes: int | None = None) -> int:
     """Bytes of a document while it waits."""
     size = len(encode_metadata(item.metadata)) if metadata_bytes is None else metadata_bytes
-    own = _OBJECT_BYTES + len(item.id) + size + _COLUMN_BYTES * len(item.metadata) + _TOKEN_SHARE * len(item.text or "")
+    own = OBJECT_BYTES + len(item.id) + size + _COLUMN_BYTES * len(item.metadata) + _TOKEN_SHARE * len(item.text or "")
     return own + arrays_nbytes(item) + _COUNTED_BYTES * sum(map(len, item.counts.values()))
 
 
 def arrays_nbytes(item: Item) -> int:
     """Bytes of a document's terms and vectors while it waits."""
     terms = sum(ids.nbytes + w.nbytes + _ARRAYS_BYTES for ids, w in item.terms.values())
-    return terms + sum(v.nbytes + _ARRAYS_BYTES for v in item.vectors.values())
+    own = terms + sum(v.nbytes + _ARRAYS_BYTES for v in item.vectors.values())
+    shared = {id(rows): rows for rows in item.passages.values()}  # fields of one encoder have them in common
+    return own + sum(OBJECT_BYTES + arrays_nbytes(row) for rows in shared.values() for row in rows)
 
 
 def terms_item(doc_id: str, field: str, terms: Any, settings: Settings) -> Item:

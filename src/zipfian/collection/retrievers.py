@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,7 +15,7 @@ from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe, explain_field
 from zipfian.fields.base import Field
-from zipfian.fields.places import Places, tokens
+from zipfian.fields.places import Places, moved, tokens
 from zipfian.fields.query import Query, Vector
 from zipfian.fuse.signals import coverage, covered_by
 from zipfian.retrieve.dense import DenseSearcher
@@ -59,6 +60,10 @@ class Retriever(Protocol):
         """The share of the query's words that each of some documents has; asked of fields of words only."""
         ...
 
+    def passage(self, doc: int) -> tuple[int, int] | None:
+        """Where the passage that a document is found by stands in its text; None: it is found as a whole."""
+        ...
+
     def explain(self, doc: int) -> Explanation:
         """One document's score as a tree."""
         ...
@@ -96,14 +101,28 @@ class PostingsRetriever:
         self._searcher: FieldSearcher = searcher.field_searcher(self.field.of or name)
         self._shown = self.field if self.field.of is None else searcher.settings.postings(self.field.of)
         """The field whose postings are searched: it knows where its terms stand."""
+        self._passages = searcher.passages(self.field.of or name)
         self._terms = self.field.terms_of(question)
         self.prepared: TermQuery = self._searcher.prepare(self._terms, scoring or self.field.scoring)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
+        if self._passages is not None:
+            return self._passages.search(partial(self._searcher.search, self.prepared), k, mask)
         return self._searcher.search(self.prepared, k, mask)
 
     def score(self, docs: Ints) -> F64:
+        if self._passages is not None:
+            return self._passages.score(partial(self._searcher.score, self.prepared), docs)
         return self._searcher.score(self.prepared, docs)
+
+    def passage(self, doc: int) -> tuple[int, int] | None:
+        return None if self._passages is None else self._passages.span(self._row(doc))
+
+    def _row(self, doc: int) -> int:
+        """The row that a document is found by: its own, or that of its best passage."""
+        if self._passages is None:
+            return doc
+        return int(self._passages.best(partial(self._searcher.score, self.prepared), np.array([doc], np.int64))[0])
 
     def n_scored(self, mask: Mask | None) -> int:
         return self._open.count(mask)
@@ -119,9 +138,10 @@ class PostingsRetriever:
     def explain(self, doc: int) -> Explanation:
         field = self.field
         tree = explain_field(
-            self._searcher, self.prepared, doc, lambda terms: self._places(doc, terms),
+            self._searcher, self.prepared, self._row(doc), lambda terms: self._places(doc, terms),
             field.label if field.labelled else None, lambda terms: field.words_behind(self._question, terms),
         )  # fmt: skip
+        tree = with_passage(tree, self.passage(doc))
         if field.of is None:
             return tree
         label = f"{self.name}: {describe(self.prepared.scoring)} over the postings of {field.of}"
@@ -130,7 +150,7 @@ class PostingsRetriever:
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         """Places that gave more of the score are worth more."""
         text = self._open.document(doc).text or ""
-        parts, tf = self._searcher.contributions(self.prepared, doc)
+        parts, tf = self._searcher.contributions(self.prepared, self._row(doc))
         worth = {t: float(v) for t, v in zip(self.prepared.terms, parts, strict=True) if v > 0.0}
         if self._shown.reads != "text" or not worth:
             return highlight(text, [], **options)
@@ -144,7 +164,11 @@ class PostingsRetriever:
         return {"field": self.name, "scoring": self.prepared.scoring.to_json(), **asked}
 
     def _places(self, doc: int, terms: Mapping[Term, float]) -> tuple[Places, str]:
-        return self._shown.places(self._open.settings.stored(self._open.document(doc)), terms, terms)
+        stored, span = self._open.settings.stored(self._open.document(doc)), self.passage(doc)
+        if span is None:
+            return self._shown.places(stored, terms, terms)
+        found, note = self._shown.places(replace(stored, text=(stored.text or "")[slice(*span)]), terms, terms)
+        return moved(found, span[0]), note
 
 
 class DenseRetriever:
@@ -155,6 +179,7 @@ class DenseRetriever:
         self.field = searcher.settings.vectors(name)
         self._open = searcher
         self._searcher: DenseSearcher = searcher.dense(name)
+        self._passages = searcher.passages(name)
         self._index: FaissIndex | None = None if ann is None else searcher.approximate(name, ann)
         self._ann = ann
         self._fallback: str | None = None
@@ -166,6 +191,9 @@ class DenseRetriever:
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         """Exact, or what a FAISS index proposes in exact order."""
+        return self._search(k, mask) if self._passages is None else self._passages.search(self._search, k, mask)
+
+    def _search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         if self._index is None:
             return self._searcher.search(self.vector, k, mask)
         found = self._index.find(self.vector, k, mask)
@@ -173,14 +201,27 @@ class DenseRetriever:
         return found.docs, found.scores
 
     def score(self, docs: Ints) -> F64:
-        return self._searcher.score(self.vector, docs)
+        if self._passages is not None:
+            return self._passages.score(self._score, docs)
+        return self._score(docs)
+
+    def _score(self, rows: Ints) -> F64:
+        return self._searcher.score(self.vector, rows)
+
+    def passage(self, doc: int) -> tuple[int, int] | None:
+        if self._passages is None:
+            return None
+        return self._passages.span(int(self._passages.best(self._score, np.array([doc], np.int64))[0]))
 
     def vectors(self, docs: Ints) -> npt.NDArray[np.float32]:
-        """The stored vectors of documents; NaN where there is none."""
-        return self._searcher.vectors(docs)
+        """The stored vectors of documents, of long texts those of their best passages; NaN where there is none."""
+        rows = docs if self._passages is None else self._passages.best(self._score, docs)
+        return self._searcher.vectors(rows)
 
     def n_scored(self, mask: Mask | None) -> int:
-        return self._searcher.n_allowed(mask)
+        if self._passages is None:
+            return self._searcher.n_allowed(mask)
+        return self._passages.count(self._searcher.allowed(None if mask is None else self._passages.mask(mask)))
 
     def coverage(self, best: float) -> float | None:
         return None
@@ -189,7 +230,7 @@ class DenseRetriever:
         return np.zeros(len(docs), np.float64)
 
     def explain(self, doc: int) -> Explanation:
-        return explain_cosine(self, doc, len(self.vector))
+        return with_passage(explain_cosine(self, doc, len(self.vector)), self.passage(doc))
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         return highlight(self._open.document(doc).text or "", [], **options)
@@ -207,6 +248,11 @@ def explain_cosine(query: VectorRetriever, doc: int, dimensions: int) -> Explana
     what = "cosine" if not query.field.across else "cosine of text and picture in their common space"
     label = f"{query.name}: {what}"
     return Explanation(value, label, (), {"dimensions": dimensions}, kind="cosine", field=query.name)
+
+
+def with_passage(tree: Explanation, span: tuple[int, int] | None) -> Explanation:
+    """The same tree, saying which passage of the text it is about; None: the whole text."""
+    return tree if span is None else replace(tree, details={**tree.details, "passage": list(span)})
 
 
 def translated(tree: Explanation, name: str, label: str) -> Explanation:

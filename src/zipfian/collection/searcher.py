@@ -13,11 +13,15 @@ from zipfian.collection.items import check_id
 from zipfian.collection.results import Document
 from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput, shown
+from zipfian.fields.base import VectorField
+from zipfian.fields.reader import unit
+from zipfian.index.passages import rows_of
 from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.faiss_index import FaissIndex
 from zipfian.retrieve.filters import parse_where
+from zipfian.retrieve.passages import PassageMap
 from zipfian.retrieve.searcher import FieldSearcher
 
 Ints = npt.NDArray[np.int64]
@@ -39,6 +43,7 @@ class Searcher:
         self._searchers: dict[str, FieldSearcher] = {}
         self._dense: dict[str, DenseSearcher] = {}
         self._faiss: dict[tuple[str, str], FaissIndex] = {}
+        self._passages: dict[str, PassageMap | None] = {}
         self._lock = threading.Lock()
         sizes = [s.n_docs for s in snapshot.segments]
         self.bases = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -67,6 +72,21 @@ class Searcher:
             if name not in self._dense:
                 self._dense[name] = DenseSearcher.from_segments(name, self.snapshot.segments, stored)
             return self._dense[name]
+
+    def passages(self, name: str) -> PassageMap | None:
+        """Which passages the documents have in a field; None where its rows are documents."""
+        field = self.settings.field(name)
+        with self._lock:
+            if name not in self._passages:
+                stored = field.stored_as(name) if isinstance(field, VectorField) else name
+                vectors = isinstance(field, VectorField)
+                files = [s.vectors_of(stored) if vectors else s.fields.get(name) for s in self.snapshot.segments]
+                parts = [
+                    (None if file is None else file.passages, segment.n_docs)
+                    for file, segment in zip(files, self.snapshot.segments, strict=True)
+                ]
+                self._passages[name] = PassageMap.over(parts)
+            return self._passages[name]
 
     def approximate(self, name: str, family: str) -> FaissIndex:
         """A FAISS index over a dense field, built on first use and kept as long as the snapshot."""
@@ -167,12 +187,16 @@ class Searcher:
         return _Loader(self, number)
 
     def vector(self, number: int, name: str = "default") -> npt.NDArray[np.float32] | None:
-        """The pooled vector of a document, None if it has none."""
+        """The pooled vector of a document, None if it has none; of a long text the mean of those of its passages."""
         segment, doc = self.place(number)
-        if segment.vectors is None or name not in segment.vectors.dims or not segment.vectors.present(name)[doc]:
+        vectors = segment.vectors_of(name)
+        if vectors is None:
             return None
-        row: npt.NDArray[np.float32] = segment.vectors.rows(name, np.array([doc]))[0]
-        return row
+        rows = rows_of(vectors.passages, np.array([doc]))
+        found = vectors.rows(name, rows[vectors.present(name)[rows]])
+        if len(found) <= 1:
+            return found[0] if len(found) else None
+        return unit(found.mean(axis=0))
 
 
 class _Loader:

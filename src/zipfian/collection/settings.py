@@ -90,6 +90,11 @@ class Settings:
         fields = self.fields.items()
         return {name: field for name, field in fields if isinstance(field, PostingField) and field.has_postings}
 
+    @property
+    def vector_fields(self) -> dict[str, VectorField]:
+        """Fields of vectors."""
+        return {name: field for name, field in self.fields.items() if isinstance(field, VectorField)}
+
     def field(self, name: str) -> Field:
         if not isinstance(name, str) or name not in self.fields:
             raise InvalidInput(f"there is no field {shown(name)}; the collection has: {', '.join(self.fields)}")

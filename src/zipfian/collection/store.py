@@ -66,8 +66,7 @@ class Store:
         self._readers = {e.id: SegmentReader(self.directory, e) for e in self.writer.entries}
         self._dims: dict[str, int] = {}
         for reader in self._readers.values():
-            if reader.vectors is not None:
-                self._dims.update(reader.vectors.dims)
+            self._dims.update(reader.dims)
 
     def put(
         self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None,
@@ -178,7 +177,8 @@ class Store:
         _, columns = check_metadata(item.metadata, self.settings.columns)
         if columns is not self.settings.columns:
             self.settings = self.settings.with_columns(columns)
-        self._dims.update((name, len(vector)) for name, vector in item.vectors.items())
+        rows = [item, *(parts[0] for parts in item.passages.values())]
+        self._dims.update((name, len(vector)) for row in rows for name, vector in row.vectors.items())
         item.image = None  # encoded by now
         self._items[item.id] = item
         self._nbytes += item.nbytes
@@ -349,8 +349,7 @@ class Store:
             raise
         for reader in done.values():
             self.writer.update(reader.entry)
-            if reader.vectors is not None:
-                self._dims.update(reader.vectors.dims)
+            self._dims.update(reader.dims)
         self._readers = done
         self._count_lost(adding.items)
         self.settings = settings

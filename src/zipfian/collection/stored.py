@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -13,10 +12,11 @@ from zipfian.collection.items import waiting_nbytes
 from zipfian.collection.opening import directory_of
 from zipfian.collection.settings import Settings
 from zipfian.errors import FingerprintMismatch
-from zipfian.fields.base import Field
+from zipfian.fields.base import Field, VectorField
 from zipfian.fields.item import Item
-from zipfian.index.segment import SegmentReader
+from zipfian.fields.reader import unit
 from zipfian.index.snapshot import Snapshot
+from zipfian.types import Passages
 
 
 @contextmanager
@@ -34,25 +34,53 @@ def stored_in(path: str | os.PathLike[str], fields: Mapping[str, Field]) -> Iter
 
 
 def stored_items(snapshot: Snapshot, fields: Mapping[str, Field]) -> Iterator[Item]:
-    """Every live document, with its terms in stored form, in document order."""
+    """Every live document, with its terms in stored form, in document order; long texts with those of passages."""
     for segment in snapshot.segments:
-        wanted = {
+        terms = {
             n: segment.fields[n].to_batch() for n, field in fields.items() if not field.lexical and n in segment.fields
         }
+        made = {field.stored_as(n): n for n, field in fields.items() if isinstance(field, VectorField)}
         for doc in np.flatnonzero(segment.live).tolist():
-            terms = {}
-            for name, batch in wanted.items():
-                part = slice(int(batch.indptr[doc]), int(batch.indptr[doc + 1]))
-                ids = np.asarray(batch.terms)[batch.indices[part]].astype(np.int32)
-                terms[name] = (ids, np.asarray(batch.tf[part]))
             text, metadata = segment.docs.content(doc)
-            item = Item(segment.docs.id(doc), text, terms, _vectors(segment, doc), metadata, 0)
+            item = Item(segment.docs.id(doc), text, {}, {}, metadata, 0)
+            for name, batch in terms.items():
+                for row, at in _rows(item, name, batch.passages, doc):
+                    part = slice(int(batch.indptr[at]), int(batch.indptr[at + 1]))
+                    ids = np.asarray(batch.terms)[batch.indices[part]].astype(np.int32)
+                    row.terms[name] = (ids, np.asarray(batch.tf[part]))
+            for name in segment.dims:
+                if (vectors := segment.vectors_of(name)) is None:
+                    continue
+                for row, at in _rows(item, made.get(name, ""), vectors.passages, doc):
+                    if vectors.present(name)[at]:
+                        row.vectors[name] = vectors.rows(name, np.array([at]))[0]
             item.nbytes = waiting_nbytes(item)
             yield item
 
 
-def _vectors(segment: SegmentReader, doc: int) -> dict[str, Any]:
-    if segment.vectors is None:
-        return {}
-    at = np.array([doc])
-    return {n: segment.vectors.rows(n, at)[0] for n in segment.vectors.dims if segment.vectors.present(n)[doc]}
+def _rows(item: Item, field: str, passages: Passages | None, doc: int) -> Iterator[tuple[Item, int]]:
+    """The rows of a field that belong to a document: the item itself, or what is to become its passages."""
+    first, last = (doc, doc + 1) if passages is None else passages.first[doc : doc + 2].tolist()
+    if passages is None or last - first == 1:
+        yield item, first
+        return
+    for at in range(first, last):
+        row = Item(item.id, None, {}, {}, {}, 0, span=(int(passages.starts[at]), int(passages.ends[at])))
+        item.passages.setdefault(field, []).append(row)
+        yield row, at
+
+
+def folded(item: Item) -> Item:
+    """A document for an engine that keeps documents whole: each term as strong as in the passage where it is
+    strongest, and the mean of the passages' vectors."""
+    for field, rows in item.passages.items():
+        found = [row.terms[field] for row in rows if field in row.terms]
+        if found:
+            ids, weights = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+            order = np.lexsort((-weights.astype(np.float64), ids))
+            kept = order[np.unique(ids[order], return_index=True)[1]]
+            item.terms[field] = (ids[kept], weights[kept])
+        for name in {name for row in rows for name in row.vectors}:
+            item.vectors[name] = unit(np.mean([row.vectors[name] for row in rows if name in row.vectors], axis=0))
+    item.passages = {}
+    return item

@@ -110,6 +110,11 @@ class Field(ABC):
         return self.languages is not None
 
     @property
+    def by_passage(self) -> bool:
+        """Whether a text that its encoder cannot read at once is found by the passages of it."""
+        return self.reads == "text" and self.encoder is not None
+
+    @property
     def tokens(self) -> bool:
         """Whether query and document become token vectors of one encoder, so that late interaction compares them."""
         return False

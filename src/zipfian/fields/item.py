@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.encode.images import ImageSource
+from zipfian.types import Passages
 
 
 @dataclass(slots=True)
@@ -32,6 +33,25 @@ class Item:
     """Words of a long text by field: counting them was the check, and is not done twice."""
     language: str | None = None
     """ISO 639-1 code of the language of the text, where some field asks for it."""
+    passages: dict[str, list[Item]] = dataclasses.field(default_factory=dict)
+    """The parts of a long text by field, where its encoder cannot read the whole at once; then terms and vectors of
+    that field are theirs."""
+    span: tuple[int, int] = (0, 0)
+    """Of a passage: where it stands in the text of its document."""
+
+    def rows(self, field: str) -> Sequence[Item]:
+        """What a field has a row for: the document, or its passages."""
+        return self.passages.get(field) or (self,)
+
+
+def passages_of(items: Iterable[Item], field: str) -> Passages | None:
+    """Where the rows of a field stand in some documents; None where each document has one."""
+    rows = [item.rows(field) for item in items]
+    counts = np.array([len(some) for some in rows], np.int64)
+    if int(counts.sum()) == len(counts):
+        return None
+    spans = np.array([row.span for some in rows for row in some], np.int64)
+    return Passages(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), spans[:, 0], spans[:, 1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,17 @@ def span(text: str, start: int, end: int) -> dict[str, Any]:
     return {"start": start, "end": end, "text": text[start:end]}
 
 
+def moved(found: Places, by: int) -> Places:
+    """Places in a passage as places in the text that it is `by` characters into."""
+    return {
+        term: [
+            {**place, "start": place["start"] + by, "end": place["end"] + by} if "start" in place else place
+            for place in rows
+        ]
+        for term, rows in found.items()
+    }
+
+
 def tokens(found: Places) -> list[Token]:
     """The same places as tokens of a text, for highlighting."""
     return [Token(str(term), place["start"], place["end"]) for term, rows in found.items() for place in rows]

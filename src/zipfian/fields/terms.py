@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded, shown
-from zipfian.fields.item import Item
+from zipfian.fields.item import Item, passages_of
 from zipfian.types import FieldBatch, Terms, TfKind
 from zipfian.vocabulary import prune_terms
 from zipfian.vocabulary.quantise import check_weights, fixed_steps
@@ -85,10 +85,12 @@ def store_terms(item: Item, field_name: str, field: PostingField, value: Any) ->
 def terms_batch(name: str, tf: TfKind, items: Iterable[Item]) -> FieldBatch:
     """The terms that some documents came with, or were given by an encoder, in the field `name`."""
     tf_type: Any = np.float32 if tf == "float32" else np.uint32
-    rows = [i.terms.get(name) for i in items]
+    documents = list(items)
+    rows = [row.terms.get(name) for item in documents for row in item.rows(name)]
     sizes = np.array([0 if r is None else len(r[0]) for r in rows], np.int64)
     ids = np.concatenate([np.empty(0, np.int32), *(r[0] for r in rows if r is not None)])
     weights = np.concatenate([np.empty(0, tf_type), *(r[1] for r in rows if r is not None)]).astype(tf_type)
     terms, places = np.unique(ids, return_inverse=True)
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return FieldBatch(indptr, terms.astype(np.int64), places.astype(np.int32), weights)
+    passages = passages_of(documents, name)
+    return FieldBatch(indptr, terms.astype(np.int64), places.astype(np.int32), weights, passages)

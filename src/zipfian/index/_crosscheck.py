@@ -23,6 +23,7 @@ from zipfian.index.lengths import exact_sum, posting_lengths
 from zipfian.index.metadata import element_type, microseconds
 from zipfian.index.postings import Tf
 from zipfian.index.segment import SegmentReader
+from zipfian.index.vectors import VectorReader
 
 _DOCS = 1 << 14
 """Ids looked at together."""
@@ -32,6 +33,7 @@ def cross_check(segment: SegmentReader) -> None:
     """`IndexCorrupt`, naming a file, if two parts of a segment contradict each other."""
     for field in segment.fields.values():
         _check_field(field)
+        _check_passages(segment, field)
     _check_documents(segment)
     _check_deletes(segment)
     _check_vectors(segment)
@@ -75,6 +77,17 @@ def _check_field(field: FieldReader) -> None:
         by_doc += _fingerprint(np.repeat(np.arange(start, start + len(indptr) - 1), np.diff(indptr)), terms)
     if (by_doc - by_term) % 2**64:
         raise IndexCorrupt(name, "its forward index does not hold the postings that its posting lists hold")
+
+
+def _check_passages(segment: SegmentReader, rows: FieldReader | VectorReader) -> None:
+    """Passages lie in the texts of their documents."""
+    passages = rows.passages
+    if passages is None:
+        return
+    for doc in range(segment.n_docs):
+        last = int(passages.ends[passages.first[doc] : passages.first[doc + 1]].max())
+        if last and last > len(segment.docs.text(doc) or ""):
+            raise IndexCorrupt(rows.file.name, f"a passage of document {doc} does not lie in its text")
 
 
 def _shares(field: FieldReader, tf: Tf) -> Ints:
@@ -174,7 +187,8 @@ def _check_deletes(segment: SegmentReader) -> None:
 
 
 def _check_vectors(segment: SegmentReader) -> None:
-    if segment.vectors is None:
-        return
-    for name in segment.vectors.dims:
-        segment.vectors.array(name)  # which refuses numbers that are not finite
+    for name in segment.dims:
+        vectors = segment.vectors_of(name)
+        if vectors is not None:
+            vectors.array(name)  # which refuses numbers that are not finite
+            _check_passages(segment, vectors)

@@ -20,6 +20,7 @@ from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index._arrays import Bools, Ints, chunks, smallest_uint
 from zipfian.index.field import FieldReader
 from zipfian.index.lengths import exact_sum
+from zipfian.index.passages import rows_of
 from zipfian.limits import MAX_DOCUMENTS, MAX_FIELDS
 from zipfian.storage.container import FileRef, SectionFile, SectionWriter
 from zipfian.storage.directory import Directory
@@ -41,10 +42,14 @@ class FieldDeletes:
 
     @classmethod
     def of(cls, field: FieldReader, docs: Ints) -> FieldDeletes:
-        """The share of some documents (ascending) in a field, through the forward index, so many postings at a time."""
+        """The share of some documents (ascending) in a field, through the forward index, so many postings at a time.
+
+        Where the field's rows are passages, it is theirs: all of a document's go with it.
+        """
         share = _NOTHING
-        for first, last in chunks(np.cumsum(field.rows.mean_terms(docs)), _POSTINGS):
-            some = docs[first:last]
+        rows = rows_of(field.passages, docs)
+        for first, last in chunks(np.cumsum(field.rows.mean_terms(rows)), _POSTINGS):
+            some = rows[first:last]
             terms, counts = np.unique(field.forward_many(some)[1], return_counts=True)
             share = share.plus(cls(terms.astype(np.int64), counts.astype(np.int64), exact_sum(field.lengths[some])))
         return share
@@ -132,7 +137,7 @@ def read_deletes(directory: Directory, ref: FileRef | str) -> Deletes:
             raise IndexCorrupt(file.name, f"its share of field {i} cannot be read")
         require(file, {f"{i}.terms": (UINT32, n_terms), f"{i}.counts": (UINT32, n_terms)})
         terms, counts = file.array(f"{i}.terms").astype(np.int64), file.array(f"{i}.counts").astype(np.int64)
-        if np.any(terms[1:] <= terms[:-1]) or np.any(counts < 1) or np.any(counts > n_deleted):
+        if np.any(terms[1:] <= terms[:-1]) or np.any(counts < 1):
             raise IndexCorrupt(file.name, f"its counts of field {name!r} are out of range")
         fields[name] = FieldDeletes(terms, counts, length)
     return Deletes(deleted, fields)

@@ -15,8 +15,8 @@ from zipfian.storage.layout import FileRef
 class SegmentEntry:
     """An immutable segment: its id, its documents (deleted ones included) and its files by role.
 
-    Roles are `doc`, `col`, `vec`, `del` and `field:<name>`. Adding a field or deleting documents makes a new entry
-    with the same id that names the new file; files themselves never change.
+    Roles are `doc`, `col`, `vec`, `del`, `field:<name>` and `vec:<name>`. Adding a field or deleting documents makes a
+    new entry with the same id that names the new file; files themselves never change.
     """
 
     id: str

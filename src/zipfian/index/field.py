@@ -14,6 +14,7 @@ from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index._arrays import Ints, chunks, offsets, stable_order
 from zipfian.index.forward import GROUP, Forward, Rows
 from zipfian.index.lengths import exact_sum, length_unit
+from zipfian.index.passages import documents_in, read_passages
 from zipfian.index.phi import parse_phi
 from zipfian.index.postings import Docs, Postings, Tf
 from zipfian.index.terms import IdTerms, WordTerms, read_terms
@@ -21,7 +22,7 @@ from zipfian.limits import MAX_DOCUMENTS, MAX_SCALE, MAX_TERMS
 from zipfian.storage.container import FileRef, SectionFile
 from zipfian.storage.directory import Directory
 from zipfian.storage.sections import BYTES, UINT, UINT32, meta_int, meta_str, require
-from zipfian.types import FieldBatch, TfKind
+from zipfian.types import FieldBatch, Passages, TfKind
 
 KIND = "field"
 MERGE_POSTINGS = 1 << 20
@@ -54,12 +55,17 @@ class FieldWriteSpec:
 
 
 class FieldReader:
-    """A field file open for reading. Opening reads a few numbers; everything else is read when first used."""
+    """A field file open for reading. Opening reads a few numbers; everything else is read when first used.
+
+    Its rows are documents, or passages of documents (`passages`); then whatever counts documents here counts those.
+    """
 
     def __init__(self, file: SectionFile) -> None:
         self.file = file
         self.meta = file.meta
         self.n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
+        self.n_documents = documents_in(file, self.n_docs)
+        """Documents whose passages its rows are; as many as there are rows where those are documents."""
         self.n_terms = meta_int(file, "n_terms", 0, MAX_TERMS)
         self.term_kind = meta_str(file, "terms", "int", "str")
         self._require_sections()
@@ -95,6 +101,11 @@ class FieldReader:
     def open(cls, directory: Directory, ref: FileRef | str) -> FieldReader:
         """Open a field file."""
         return cls(SectionFile.open(directory, ref, KIND))
+
+    @cached_property
+    def passages(self) -> Passages | None:
+        """Which part of which document each row is; None where rows are documents."""
+        return read_passages(self.file, self.n_docs)
 
     @cached_property
     def df(self) -> Ints:
@@ -191,4 +202,5 @@ class FieldReader:
             if isinstance(self.terms, IdTerms)
             else [self.terms.term(i) for i in range(self.n_terms)]
         )
-        return FieldBatch(offsets(np.bincount(docs, minlength=self.n_docs)), terms, term_of[order], tf[order])
+        indptr = offsets(np.bincount(docs, minlength=self.n_docs))
+        return FieldBatch(indptr, terms, term_of[order], tf[order], self.passages)

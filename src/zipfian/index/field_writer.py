@@ -13,12 +13,13 @@ from zipfian.index._arrays import Ints, smallest_uint, stable_order
 from zipfian.index.field import KIND, FieldWriteSpec
 from zipfian.index.forward import ForwardWriter
 from zipfian.index.lengths import document_lengths, exact_sum
+from zipfian.index.passages import check_passages, write_passages
 from zipfian.index.postings import Docs, PostingsWriter, Tf
 from zipfian.index.terms import IdTerms, WordTerms, make_terms
 from zipfian.limits import MAX_DOCUMENT_TERMS, MAX_DOCUMENTS, MAX_WEIGHT
 from zipfian.storage.container import FileRef, SectionWriter
 from zipfian.storage.directory import Directory
-from zipfian.types import FieldBatch
+from zipfian.types import FieldBatch, Passages
 
 _ROWS = 1 << 16
 """Documents whose rows are encoded at once."""
@@ -50,6 +51,7 @@ def write_field(directory: Directory, name: str, batch: FieldBatch, spec: FieldW
         postings=[(df, docs, tf)],
         lengths=document_lengths(indptr, batch.tf, spec.tf, spec.scale, spec.phi),
         rows=_rows(indptr, indices),
+        passages=batch.passages,
     )
 
 
@@ -63,13 +65,17 @@ def write_field_file(
     postings: Iterable[tuple[Ints, Docs, Tf]],
     lengths: npt.NDArray[Any],
     rows: Iterable[tuple[Ints, npt.NDArray[np.int32]]],
+    passages: Passages | None = None,
 ) -> FileRef:
     """Write a field file from pieces, each needed only once, so that a field may be larger than memory.
 
     `postings` gives (df, documents, tf) of consecutive terms, `rows` (terms per document, terms) of consecutive
-    documents; both describe the same postings. `df` is that of all terms, `lengths` those of all documents.
+    documents; both describe the same postings. `df` is that of all terms, `lengths` those of all documents. With
+    `passages`, it is these that all of it counts.
     """
     n_docs, n_postings = len(lengths), int(df.sum())
+    if passages is not None:
+        check_passages(passages, len(passages.first) - 1, n_docs)
     meta: dict[str, Any] = {
         "n_docs": n_docs,
         "n_terms": len(terms),
@@ -93,6 +99,8 @@ def write_field_file(
             forward.append(*row)
         forward.close()
         file.meta["forward_low"] = forward.low
+        if passages is not None:
+            write_passages(file, passages)
         return file.close()
 
 

@@ -21,13 +21,15 @@ from zipfian.index.docstore_writer import IdPiece, merge_blocks, write_docs_file
 from zipfian.index.entry import SegmentEntry
 from zipfian.index.field import FieldReader
 from zipfian.index.field_writer import write_field_file
+from zipfian.index.passages import flags_of, join_passages
 from zipfian.index.postings import Docs, Tf
 from zipfian.index.segment import SegmentFiles, SegmentReader
 from zipfian.index.terms import merge_terms
-from zipfian.index.vectors import merge_vectors
+from zipfian.index.vectors import Part, merge_vectors
 from zipfian.limits import MAX_DOCUMENTS
 from zipfian.storage.container import FileRef
 from zipfian.storage.directory import Directory
+from zipfian.types import Passages
 
 _POSTINGS = 1 << 20
 """Postings decoded at once while merging (a longer list is taken whole)."""
@@ -51,7 +53,16 @@ def merge_segments(directory: Directory, seg_id: str, readers: Sequence[SegmentR
         for name in sorted({name for r in readers for name in r.fields}):
             files.write(f"field:{name}", _merge_field, name, readers)
         files.write("col", _merge_columns, n_docs, readers)
-        files.write("vec", merge_vectors, [(r.vectors, r.live) for r in readers])
+        whole: dict[str, list[Part]] = {}
+        for name in sorted({name for r in readers for name in r.dims}):
+            vectors = [(r.vectors_of(name), r.live) for r in readers]
+            rows: list[Part] = [(v, live if v is None else flags_of(v.passages, live)) for v, live in vectors]
+            passages = join_passages([(None if v is None else v.passages, live) for v, live in vectors])
+            if passages is None:
+                whole[name] = rows
+            else:
+                files.write(f"vec:{name}", merge_vectors, {name: rows}, passages)
+        files.write("vec", merge_vectors, whole)
         return SegmentEntry(seg_id, n_docs, files.files)
 
 
@@ -88,13 +99,13 @@ def _merge_field(directory: Directory, file_name: str, name: str, readers: Seque
     term_maps = iter(places)
     for reader in readers:
         if name in reader.fields:
-            field = reader.fields[name]
-            doc_to = (base - 1 + np.cumsum(reader.live)).astype(np.int32)
-            sources.append(_Source(field, reader.live, doc_to, next(term_maps)))
-            lengths.append(field.lengths[reader.live].astype(np.uint64))
+            field, live = reader.fields[name], reader.live_rows(name)
+            doc_to = (base - 1 + np.cumsum(live)).astype(np.int32)
+            sources.append(_Source(field, live, doc_to, next(term_maps)))
+            lengths.append(field.lengths[live].astype(np.uint64))
         else:  # its documents have no terms in this field
             lengths.append(np.zeros(reader.n_live, np.uint64))
-        base += reader.n_live
+        base += len(lengths[-1])
     return write_field_file(
         directory,
         file_name,
@@ -104,7 +115,12 @@ def _merge_field(directory: Directory, file_name: str, name: str, readers: Seque
         postings=_postings(sources, stored, df),
         lengths=np.concatenate(lengths),
         rows=_rows(readers, name, iter(sources), number, int(df.sum())),
+        passages=join_passages([(_passages(r, name), r.live) for r in readers]),
     )
+
+
+def _passages(reader: SegmentReader, name: str) -> Passages | None:
+    return reader.fields[name].passages if name in reader.fields else None
 
 
 def _postings(sources: Sequence[_Source], stored: Ints, df: Ints) -> Iterator[tuple[Ints, Docs, Tf]]:

@@ -1,7 +1,8 @@
 """A segment: an immutable set of documents, as a handful of files that are read together.
 
 Each structure has its own file, named in a `SegmentEntry` by role: stored documents (`doc`), one posting set per field
-(`field:<name>`), filter columns (`col`), vectors (`vec`) and deletes (`del`). A field can be added later, and deletes
+(`field:<name>`), filter columns (`col`), vectors of documents (`vec`) and of passages (`vec:<name>`), and deletes
+(`del`). A field can be added later, and deletes
 grow, by writing one new file and a new entry; no file is ever changed.
 """
 
@@ -14,6 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
@@ -27,11 +29,12 @@ from zipfian.index.entry import SegmentEntry
 from zipfian.index.field import FieldReader, FieldWriteSpec
 from zipfian.index.field_writer import write_field
 from zipfian.index.metadata import ColumnType
+from zipfian.index.passages import flags_of
 from zipfian.index.vectors import VectorReader, add_vectors, write_vectors
 from zipfian.limits import MAX_FIELDS
 from zipfian.storage.container import FileRef
 from zipfian.storage.directory import Directory
-from zipfian.types import FieldBatch, SegmentBatch
+from zipfian.types import FieldBatch, Passages, SegmentBatch
 
 __all__ = [
     "FieldWriteSpec",
@@ -45,6 +48,7 @@ __all__ = [
 ]
 
 _FIELD = "field:"
+_VECTORS = "vec:"
 
 
 class SegmentFiles:
@@ -88,7 +92,8 @@ def write_segment(
     """
     n = len(batch.ids)
     sizes = {"texts": len(batch.texts), "metadata": len(batch.metadata)}
-    sizes |= {f"field {name!r}": len(field.indptr) - 1 for name, field in batch.fields.items()}
+    sizes |= {f"field {name!r}": _documents(field) for name, field in batch.fields.items()}
+    sizes |= {f"vectors {name!r}": len(found.first) - 1 for name, found in batch.vector_passages.items()}
     for what, size in sizes.items():
         if size != n:
             raise InvalidInput(f"{n} ids but {size} entries of {what}")
@@ -100,9 +105,18 @@ def write_segment(
             files.write(_FIELD + name, write_field, field, fields[name])
         if any(row for row in batch.metadata):
             files.write("col", write_columns, n, build_columns(batch.metadata, columns))
-        if batch.vectors:
-            files.write("vec", write_vectors, n, batch.vectors)
+        whole = {name: rows for name, rows in batch.vectors.items() if name not in batch.vector_passages}
+        if whole:
+            files.write("vec", write_vectors, n, whole)
+        for name, passages in batch.vector_passages.items():
+            rows = batch.vectors[name]
+            files.write(_VECTORS + name, write_vectors, len(rows), {name: rows}, passages)
         return SegmentEntry(seg_id, n, files.files)
+
+
+def _documents(batch: FieldBatch) -> int:
+    """Documents whose rows a batch holds."""
+    return len(batch.indptr if batch.passages is None else batch.passages.first) - 1
 
 
 def write_field_for_segment(
@@ -116,8 +130,8 @@ def write_field_for_segment(
         raise InvalidInput(f"the segment has a field {name!r} already")
     if len(segment.fields) >= MAX_FIELDS:
         raise LimitExceeded(f"a collection has at most {MAX_FIELDS} fields")
-    if len(batch.indptr) - 1 != segment.n_docs:
-        raise InvalidInput(f"{len(batch.indptr) - 1} rows for a segment of {segment.n_docs} documents")
+    if _documents(batch) != segment.n_docs:
+        raise InvalidInput(f"{_documents(batch)} rows for a segment of {segment.n_docs} documents")
     with SegmentFiles(directory, segment.entry.id) as files:
         files.write(_FIELD + name, write_field, batch, spec)
         if segment.deletes.count:
@@ -130,13 +144,25 @@ def write_field_for_segment(
 
 
 def write_vectors_for_segment(
-    directory: Directory, segment: SegmentReader, vectors: Mapping[str, npt.NDArray[Any]]
-) -> SegmentEntry:
-    """Add vectors to a segment: one new file with those it had and the new ones. A row of NaN means none."""
-    taken = sorted(set(vectors) & set(segment.vectors.dims if segment.vectors else ()))
+    directory: Directory, segment: SegmentReader, vectors: Mapping[str, npt.NDArray[Any]],
+    passages: Passages | None = None,
+) -> SegmentEntry:  # fmt: skip
+    """Add vectors to a segment: one new file with those it had and the new ones. A row of NaN means none.
+
+    Where the rows are `passages`, each of the vectors gets a file of its own.
+    """
+    taken = sorted(set(vectors) & set(segment.dims))
     if taken:
         raise InvalidInput(f"the segment has vectors {taken[0]!r} already")
     with SegmentFiles(directory, segment.entry.id) as files:
+        if passages is not None:
+            if len(passages.first) - 1 != segment.n_docs:
+                raise InvalidInput(f"passages of {len(passages.first) - 1} documents for {segment.n_docs}")
+            entry = segment.entry
+            for name, rows in vectors.items():
+                files.write(_VECTORS + name, write_vectors, len(rows), {name: rows}, passages)
+                entry = entry.with_file(_VECTORS + name, files.files[_VECTORS + name])
+            return entry
         files.write("vec", add_vectors, segment.vectors, segment.n_docs, vectors)
         return segment.entry.with_file("vec", files.files["vec"])
 
@@ -175,6 +201,16 @@ class SegmentReader:
         self.fields: Mapping[str, FieldReader] = MappingProxyType(fields)
         self.columns = ColumnReader.open(directory, entry.files["col"]) if "col" in entry.files else None
         self.vectors = VectorReader.open(directory, entry.files["vec"]) if "vec" in entry.files else None
+        by_passage = {
+            role.removeprefix(_VECTORS): VectorReader.open(directory, ref)
+            for role, ref in entry.files.items()
+            if role.startswith(_VECTORS)
+        }
+        self.passage_vectors: Mapping[str, VectorReader] = MappingProxyType(by_passage)
+        """Vectors of the passages of documents, by name."""
+        for name, vectors in by_passage.items():
+            if list(vectors.dims) != [name] or (self.vectors is not None and name in self.vectors.dims):
+                raise IndexCorrupt(vectors.file.name, f"does not hold the vectors {name!r}, or is not alone with them")
         self.deletes = (
             read_deletes(directory, entry.files["del"]) if "del" in entry.files else Deletes.none(self.n_docs)
         )
@@ -183,6 +219,9 @@ class SegmentReader:
         for name, share in self.deletes.fields.items():
             if name in fields and len(share.terms) and int(share.terms[-1]) >= fields[name].n_terms:
                 raise IndexCorrupt(entry.files["del"].name, f"counts terms that field {name!r} does not have")
+            gone = self.deletes.count if name not in fields else int(np.count_nonzero(~self.live_rows(name)))
+            if len(share.counts) and int(share.counts.max()) > gone:
+                raise IndexCorrupt(entry.files["del"].name, f"its counts of field {name!r} are out of range")
         for name in fields if self.deletes.count else ():
             if name not in self.deletes.fields:
                 raise IndexCorrupt(entry.files["del"].name, f"does not count the terms of field {name!r}")
@@ -197,8 +236,24 @@ class SegmentReader:
         """Documents that are not deleted."""
         return self.n_docs - self.deletes.count
 
+    @property
+    def dims(self) -> dict[str, int]:
+        """The vectors that are there, and their dimensions."""
+        whole = {} if self.vectors is None else self.vectors.dims
+        return whole | {name: reader.dims[name] for name, reader in self.passage_vectors.items()}
+
+    def vectors_of(self, name: str) -> VectorReader | None:
+        """The file that has the vectors of a name; None where the segment has none."""
+        if self.vectors is not None and name in self.vectors.dims:
+            return self.vectors
+        return self.passage_vectors.get(name)
+
+    def live_rows(self, field: str) -> Bools:
+        """Which rows of a field are not of deleted documents: its documents, or their passages."""
+        return flags_of(self.fields[field].passages, self.live) if field in self.fields else self.live
+
     def df_live(self, field: str) -> Ints:
-        """Documents of each local term, without the deleted ones."""
+        """Rows of each local term, without those of deleted documents."""
         reader, share = self.fields[field], self.deletes.field(field)
         if not len(share.terms):
             return reader.df
@@ -209,7 +264,7 @@ class SegmentReader:
         return df
 
     def total_length_live(self, field: str) -> int:
-        """Sum of the lengths of the documents that are not deleted, in the field's length unit."""
+        """Sum of the lengths of the rows that are not of deleted documents, in the field's length unit."""
         total = self.fields[field].total_length - self.deletes.field(field).length
         if total < 0:
             raise IndexCorrupt(self.entry.files["del"].name, f"takes away more of field {field!r} than there is")
@@ -226,7 +281,7 @@ class SegmentReader:
 
     def close(self) -> None:
         """Refuse further use; arrays already handed out stay valid."""
-        for reader in (self.docs, self.columns, self.vectors, *self.fields.values()):
+        for reader in (self.docs, self.columns, self.vectors, *self.passage_vectors.values(), *self.fields.values()):
             if reader is not None:
                 reader.file.close()
 
@@ -236,11 +291,14 @@ class SegmentReader:
             raise IndexCorrupt(name, f"has {found} documents where its segment has {self.n_docs}")
 
     def _document_counts(self) -> dict[str, int]:
-        counts = {_FIELD + name: field.n_docs for name, field in self.fields.items()}
+        counts = {_FIELD + name: field.n_documents for name, field in self.fields.items()}
+        counts |= {_VECTORS + name: vectors.n_documents for name, vectors in self.passage_vectors.items()}
         if self.columns:
             counts["col"] = self.columns.n_docs
         if self.vectors:
             counts["vec"] = self.vectors.n_docs
+            if self.vectors.passages is not None:
+                raise IndexCorrupt(self.vectors.file.name, "has passages where its segment keeps documents")
         if "del" in self.entry.files:
             counts["del"] = len(self.deletes.deleted)
         return counts

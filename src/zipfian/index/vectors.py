@@ -3,12 +3,14 @@
     <i>.values     n_docs * dim float32, row by row; a document without a vector has a row of zeros
     <i>.present    bits: which documents have the vector; left out when all do
 
-<i> is the place of the vector's name in the list `vectors` of the file's meta data.
+<i> is the place of the vector's name in the list `vectors` of the file's meta data. A file whose rows are passages of
+documents says so (`passages.py`), and then counts those.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,12 @@ import numpy.typing as npt
 
 from zipfian.errors import IndexCorrupt, InvalidInput, LimitExceeded
 from zipfian.index._arrays import Bools
+from zipfian.index.passages import check_passages, documents_in, read_passages, write_passages
 from zipfian.limits import MAX_DOCUMENTS, MAX_VECTOR_DIM, MAX_VECTORS
 from zipfian.storage.container import FileRef, SectionFile, SectionWriter
 from zipfian.storage.directory import Directory
 from zipfian.storage.sections import Declared, flags, meta_int, pack_flags, require, unpack_flags
+from zipfian.types import Passages
 
 KIND = "vec"
 
@@ -32,9 +36,11 @@ _CHECKED = 1 << 18
 """Numbers looked at together: the flags of the comparison then stay in the processor's cache."""
 
 
-def write_vectors(directory: Directory, name: str, n_docs: int, vectors: Mapping[str, Matrix]) -> FileRef:
-    """Write the vectors of a new segment; a row of NaN means that the document has none."""
-    return write_vector_file(directory, name, n_docs, _prepared(n_docs, vectors))
+def write_vectors(
+    directory: Directory, name: str, n_docs: int, vectors: Mapping[str, Matrix], passages: Passages | None = None
+) -> FileRef:
+    """Write the vectors of a new segment; a row of NaN means that the document, or the passage, has none."""
+    return write_vector_file(directory, name, n_docs, _prepared(n_docs, vectors), passages)
 
 
 def add_vectors(
@@ -65,9 +71,12 @@ def _prepared(n_docs: int, vectors: Mapping[str, Matrix]) -> list[tuple[str, int
 
 
 def write_vector_file(
-    directory: Directory, name: str, n_docs: int, vectors: Iterable[tuple[str, int, Bools, Iterable[Matrix]]]
-) -> FileRef:
+    directory: Directory, name: str, n_docs: int, vectors: Iterable[tuple[str, int, Bools, Iterable[Matrix]]],
+    passages: Passages | None = None,
+) -> FileRef:  # fmt: skip
     """Write a vector file from (name, dimensions, presence, rows in pieces)."""
+    if passages is not None:
+        check_passages(passages, len(passages.first) - 1, n_docs)
     listed: list[dict[str, Any]] = []
     with SectionWriter(directory, name, KIND, {"n_docs": n_docs}) as file:
         for i, (key, dim, present, pieces) in enumerate(vectors):
@@ -82,6 +91,8 @@ def write_vector_file(
                 file.add(f"{i}.present", pack_flags(present))
             listed.append({"name": key, "dim": dim, "some": some})
         file.meta["vectors"] = listed
+        if passages is not None:
+            write_passages(file, passages)
         return file.close()
 
 
@@ -91,6 +102,8 @@ class VectorReader:
     def __init__(self, file: SectionFile) -> None:
         self.file = file
         self.n_docs = meta_int(file, "n_docs", 0, MAX_DOCUMENTS)
+        self.n_documents = documents_in(file, self.n_docs)
+        """Documents whose passages its rows are; as many as there are rows where those are documents."""
         self._listed: dict[str, tuple[int, int, bool]] = {}
         try:
             for i, entry in enumerate(file.meta["vectors"]):
@@ -110,6 +123,11 @@ class VectorReader:
     def open(cls, directory: Directory, ref: FileRef | str) -> VectorReader:
         """Open a vector file."""
         return cls(SectionFile.open(directory, ref, KIND))
+
+    @cached_property
+    def passages(self) -> Passages | None:
+        """Which part of which document each row is; None where rows are documents."""
+        return read_passages(self.file, self.n_docs)
 
     @property
     def dims(self) -> dict[str, int]:
@@ -149,23 +167,32 @@ class VectorReader:
             raise InvalidInput(f"no vectors {name!r} in this segment; there are: {known}") from None
 
 
+Part = tuple["VectorReader | None", Bools]
+"""The vectors of one of several segments that are joined, and which of its rows are kept."""
+
+
 def merge_vectors(
-    directory: Directory, name: str, parts: Sequence[tuple[VectorReader | None, Bools]]
+    directory: Directory, name: str, parts: Mapping[str, Sequence[Part]], passages: Passages | None = None
 ) -> FileRef | None:
-    """Write the vectors of several segments, without the documents whose flag is False; None if there are none."""
+    """Write vectors of several segments, each by name from its `parts`; None if there are none.
+
+    `passages` are those that the rows of the new file are.
+    """
     dims: dict[str, int] = {}
-    for reader, _ in parts:
-        for key, dim in reader.dims.items() if reader else ():
+    for key, readers in parts.items():
+        for dim in (reader.dims[key] for reader, _ in readers if reader and key in reader.dims):
             if dims.setdefault(key, dim) != dim:
                 raise InvalidInput(f"vectors {key!r} have {dims[key]} dimensions in one segment and {dim} in another")
     if not dims:
         return None
-    n_docs = sum(int(keep.sum()) for _, keep in parts)
-    vectors = ((key, dim, _merged_presence(parts, key), _merged_rows(parts, key, dim)) for key, dim in dims.items())
-    return write_vector_file(directory, name, n_docs, vectors)
+    n_docs = sum(int(keep.sum()) for _, keep in parts[next(iter(dims))])
+    vectors = (
+        (key, dim, _merged_presence(parts[key], key), _merged_rows(parts[key], key, dim)) for key, dim in dims.items()
+    )
+    return write_vector_file(directory, name, n_docs, vectors, passages)
 
 
-def _merged_presence(parts: Sequence[tuple[VectorReader | None, Bools]], key: str) -> Bools:
+def _merged_presence(parts: Sequence[Part], key: str) -> Bools:
     return np.concatenate(
         [
             reader.present(key)[keep] if reader and key in reader.dims else np.zeros(int(keep.sum()), np.bool_)
@@ -174,7 +201,7 @@ def _merged_presence(parts: Sequence[tuple[VectorReader | None, Bools]], key: st
     )
 
 
-def _merged_rows(parts: Sequence[tuple[VectorReader | None, Bools]], key: str, dim: int) -> Iterator[Matrix]:
+def _merged_rows(parts: Sequence[Part], key: str, dim: int) -> Iterator[Matrix]:
     step = max(1, _ROWS_BYTES // (4 * dim))
     for reader, keep in parts:
         for start in range(0, len(keep), step):

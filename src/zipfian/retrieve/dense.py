@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import InvalidInput
+from zipfian.index.passages import flags_of
 from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.validate import check_k, numbers
 
@@ -136,15 +137,18 @@ class DenseSearcher:
         metric: Metric = "cosine",
         threads: int = 1,
     ) -> DenseSearcher:
-        """Over the vectors `vector` of a snapshot's segments; documents are numbered through all segments."""
+        """Over the vectors `vector` of a snapshot's segments; documents are numbered through all segments.
+
+        Where they are vectors of passages, passages are what is numbered and found.
+        """
         parts = []
         for segment in segments:
-            reader = segment.vectors
-            if reader is None or vector not in reader.dims:
+            reader = segment.vectors_of(vector)
+            if reader is None:
                 parts.append(Rows(None, np.zeros(segment.n_docs, np.bool_)))
                 continue
-            ref = segment.entry.files["vec"]
-            parts.append(Rows(reader.array(vector), segment.live & reader.present(vector), (ref, vector)))
+            live = flags_of(reader.passages, segment.live)
+            parts.append(Rows(reader.array(vector), live & reader.present(vector), (reader.file.ref, vector)))
         return cls(name, parts, metric, threads)
 
     @classmethod

@@ -25,19 +25,25 @@ Ints = npt.NDArray[np.int64]
 
 
 class FieldStatistics:
-    """Statistics of one field. Documents are numbered through all segments, deleted ones keep their number."""
+    """Statistics of one field. Documents are numbered through all segments, deleted ones keep their number.
+
+    Where the field's rows are passages of documents, passages are what is numbered and counted.
+    """
 
     def __init__(self, name: str, segments: Sequence[SegmentReader], phi: str, pruning: Pruning) -> None:
         self.name = name
         self.phi = phi
         self.pruning = pruning
-        self.bases = np.concatenate([[0], np.cumsum([s.n_docs for s in segments])]).astype(np.int64)
+        live = [s.live_rows(name) for s in segments]
+        self.bases = np.concatenate([[0], np.cumsum([len(rows) for rows in live])]).astype(np.int64)
         """Number of the first document of each segment, and of all documents."""
         self.parts: tuple[tuple[int, SegmentReader, FieldReader], ...] = tuple(
             (int(base), s, s.fields[name]) for base, s in zip(self.bases, segments, strict=False) if name in s.fields
         )
+        self._live = tuple(rows for rows, s in zip(live, segments, strict=True) if name in s.fields)
+        """Of each part, which documents are live."""
         self.n_docs = int(self.bases[-1])
-        self.n_live = sum(s.n_live for s in segments)
+        self.n_live = sum(int(np.count_nonzero(rows)) for rows in live)
         self.n_postings = sum(field.n_postings for _, _, field in self.parts)
         specs = {(field.spec.tf, field.spec.scale) for _, _, field in self.parts}
         if len(specs) > 1:
@@ -72,13 +78,13 @@ class FieldStatistics:
         """Live documents of a term, ascending, and its weights in them."""
         docs: list[npt.NDArray[np.int32]] = []
         weights: list[npt.NDArray[np.float32]] = []
-        for (base, segment, field), df in zip(self.parts, self._df, strict=True):
+        for (base, segment, field), df, rows in zip(self.parts, self._df, self._live, strict=True):
             at = field.lookup(term)
             if at < 0:
                 continue
             found, tf = field.postings(at, compiled)
             if segment.n_live < segment.n_docs:
-                live = segment.live[found]
+                live = rows[found]
                 found, tf = found[live], tf[live]
                 if len(found) != int(df[at]):  # room for the list is reserved by this number
                     raise IndexCorrupt(
@@ -130,14 +136,14 @@ class FieldStatistics:
         """Length of every document in the field's units, and the sum over live ones."""
         lengths = np.zeros(self.n_docs, np.int64)
         total = 0
-        for base, segment, field in self.parts:
+        for (base, segment, field), rows in zip(self.parts, self._live, strict=True):
             if field.spec.phi == self.phi:
-                lengths[base : base + segment.n_docs] = field.lengths
+                lengths[base : base + field.n_docs] = field.lengths
                 total += segment.total_length_live(self.name)
             else:
                 own = self._scan_lengths(field)
-                lengths[base : base + segment.n_docs] = own
-                total += exact_sum(own[segment.live])
+                lengths[base : base + field.n_docs] = own
+                total += exact_sum(own[rows])
         for term in self.dropped:
             docs, weights = self._stored(term)
             share = posting_lengths(weights, *self._how())
@@ -161,11 +167,11 @@ class FieldStatistics:
         """Live documents of a term and its stored frequencies."""
         docs: list[npt.NDArray[Any]] = [np.empty(0, np.int64)]
         stored: list[npt.NDArray[Any]] = []
-        for base, segment, field in self.parts:
+        for (base, _, field), rows in zip(self.parts, self._live, strict=True):
             at = field.lookup(term)
             if at >= 0:
                 found, tf = field.postings(at)
-                live = segment.live[found]
+                live = rows[found]
                 docs.append(found[live].astype(np.int64) + base)
                 stored.append(tf[live])
         return np.concatenate(docs), np.concatenate(stored)

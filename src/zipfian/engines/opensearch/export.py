@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from zipfian.collection.settings import Settings
-from zipfian.collection.stored import stored_items
+from zipfian.collection.stored import folded, stored_items
 from zipfian.engines.opensearch import models
 from zipfian.engines.opensearch.client import Server
 from zipfian.engines.opensearch.codes import REPEATED_STEPS, FieldCode, Storage, token, weights_of
@@ -73,7 +73,7 @@ def surrogate_lines(
 
 def _documents(snapshot: Snapshot, settings: Settings, fields: Mapping[str, Field]) -> Iterator[Item]:
     """Every live document, with the language that its words were counted in."""
-    for item in stored_items(snapshot, fields):
+    for item in map(folded, stored_items(snapshot, fields)):
         if item.text and settings.ask_languages:
             item.language = settings.languages.of_text(item.text)
         yield item

@@ -161,6 +161,9 @@ class PostingsRetriever:
 
     # ------------------------------------------------------------------ explaining
 
+    def passage(self, doc: int) -> None:
+        """Documents are kept whole here."""
+
     def explain(self, doc: int) -> Explanation:
         """The engine's own explanation as our tree. Values are its 32-bit numbers; they sum to the root."""
         found = self._matched(doc)

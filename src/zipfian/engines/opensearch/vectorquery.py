@@ -88,6 +88,9 @@ class VectorRetriever:
         found = DenseSearcher.from_array(self.vectors(docs), name=self.name)
         return found.score(self.vector, np.arange(len(docs)))
 
+    def passage(self, doc: int) -> None:
+        """Documents are kept whole here."""
+
     def explain(self, doc: int) -> Explanation:
         return explain_cosine(self, doc, len(self.vector))
 

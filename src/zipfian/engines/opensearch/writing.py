@@ -12,6 +12,7 @@ from zipfian.collection.encoding import Encoding
 from zipfian.collection.items import check_item, given_id
 from zipfian.collection.settings import Settings
 from zipfian.collection.store import Existing, Skipped
+from zipfian.collection.stored import folded
 from zipfian.encode.cache import EncodingCache
 from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
@@ -101,7 +102,7 @@ class Writing:
             bulk = Bulk(self._client, self._index, self.bulk, progress)
             self.last = bulk.outcome
             with bulk:
-                for chunk in _chunks(items):
+                for chunk in _chunks(map(folded, items)):
                     for item in chunk:
                         _, columns = check_metadata(item.metadata, self.settings.columns)
                         self.settings = self.settings.with_columns(columns)
@@ -124,7 +125,7 @@ class Writing:
             items = self._absent(items)
         self._tell(items)
         if self._encoding is None:
-            self._encoding = Encoding(self.settings.fields, self._cache)
+            self._encoding = Encoding(self.settings.fields, self._cache, by_passage=False)
         problems = self._encoding.fill(items) if self._encoding else {}
         taken = []
         try:

@@ -1,0 +1,108 @@
+"""Cutting long texts: nothing is lost, everything fits, and cuts are where an author would make them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zipfian.encode.passages import SHARED, cut, passages
+
+
+def words(room: int):
+    """Counts words: a window takes `room` of them."""
+    return lambda texts: [len(text.split()) / room for text in texts]
+
+
+def letters(room: int):
+    return lambda texts: [len(text) / room for text in texts]
+
+
+def test_a_text_that_fits_is_one_passage() -> None:
+    assert cut("one two three", words(3)) == [(0, 13)]
+    assert cut("", words(3)) == [(0, 0)]
+
+
+@given(st.text(alphabet="ab c.\n!#。", max_size=400), st.integers(3, 30))
+def test_nothing_is_lost_and_everything_fits(text: str, room: int) -> None:
+    spans = cut(text, letters(room))
+    covered = [False] * len(text)
+    for start, end in spans:
+        assert 0 <= start <= end <= len(text)
+        covered[start:end] = [True] * (end - start)
+        if len(spans) > 1:
+            assert start < end and not text[start:end].isspace()
+    lost = "".join(c for c, seen in zip(text, covered, strict=True) if not seen)
+    assert not lost.strip(), "only white space may lie between passages"
+    assert spans == sorted(spans) and len(set(spans)) == len(spans)
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=60), st.integers(8, 40))
+def test_passages_of_sentences_fit_their_window(lengths: list[int], room: int) -> None:
+    text = " ".join(" ".join(["word"] * n) + "." for n in lengths)
+    for start, end in cut(text, words(room)):
+        assert len(text[start:end].split()) <= room
+
+
+def test_sections_come_before_sentences() -> None:
+    sections = [f"# Part {n}\n" + " ".join(f"Sentence {i} of part {n}." for i in range(4)) for n in range(6)]
+    text = "\n\n".join(sections)
+    for start, end in cut(text, words(48)):  # two parts of 23 words each fit
+        assert text[start:end].startswith(("# Part", "Sentence 3")), text[start:end]
+
+
+def test_neighbours_share_a_short_sentence() -> None:
+    text = " ".join(f"This is sentence number {i}." for i in range(40))
+    spans = cut(text, words(50))
+    assert len(spans) > 3
+    for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+        shared = text[start:end]
+        assert shared.count(".") == 1 and len(shared.split()) / 50 <= SHARED
+
+
+def test_passages_are_of_about_one_size() -> None:
+    text = " ".join(f"This is sentence number {i}." for i in range(41))
+    sizes = [len(text[a:b].split()) for a, b in cut(text, words(50))]
+    assert min(sizes) >= 0.6 * max(sizes), sizes
+
+
+def test_a_text_without_spaces_is_cut_all_the_same() -> None:
+    text = "x" * 1000
+    spans = cut(text, letters(64))
+    assert [a for a, _ in spans][0] == 0 and spans[-1][1] == 1000
+    assert all(b - a <= 64 for a, b in spans)
+    assert all(left[1] == right[0] for left, right in zip(spans, spans[1:], strict=False))
+
+
+def test_sentences_of_other_scripts_end_a_passage() -> None:
+    text = "这是第一句话。" * 30
+    for start, end in cut(text, letters(50)):
+        assert text[start] == "这" and text[end - 1] == "。"
+
+
+class Windowed:
+    max_tokens = 12
+    long_texts = "windows"
+
+    def __init__(self) -> None:
+        self.counted = 0
+
+    def count_tokens(self, texts: list[str]) -> list[int]:
+        self.counted += 1
+        return [len(text.split()) for text in texts]
+
+
+def test_an_encoder_reads_by_its_window() -> None:
+    encoder = Windowed()
+    assert passages(encoder, "a b c d") == [(0, 7)] and not encoder.counted, "no text of 10 letters has 11 tokens"
+    text = " ".join("ab" for _ in range(10))
+    assert passages(encoder, text) == [(0, len(text))] and encoder.counted
+    assert len(passages(encoder, text + " ab")) == 2
+
+
+@pytest.mark.parametrize("change", [{"long_texts": "cut"}, {"max_tokens": None}])
+def test_an_encoder_without_windows_reads_everything_at_once(change: dict[str, object]) -> None:
+    encoder = Windowed()
+    for name, value in change.items():
+        setattr(encoder, name, value)
+    assert passages(encoder, "ab " * 100) == [(0, 300)]
