@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,7 +57,7 @@ def test_neighbours_share_a_short_sentence() -> None:
     text = " ".join(f"This is sentence number {i}." for i in range(40))
     spans = cut(text, words(50))
     assert len(spans) > 3
-    for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+    for (_, end), (start, _) in itertools.pairwise(spans):
         shared = text[start:end]
         assert shared.count(".") == 1 and len(shared.split()) / 50 <= SHARED
 
@@ -69,9 +71,9 @@ def test_passages_are_of_about_one_size() -> None:
 def test_a_text_without_spaces_is_cut_all_the_same() -> None:
     text = "x" * 1000
     spans = cut(text, letters(64))
-    assert [a for a, _ in spans][0] == 0 and spans[-1][1] == 1000
+    assert next(a for a, _ in spans) == 0 and spans[-1][1] == 1000
     assert all(b - a <= 64 for a, b in spans)
-    assert all(left[1] == right[0] for left, right in zip(spans, spans[1:], strict=False))
+    assert all(left[1] == right[0] for left, right in itertools.pairwise(spans))
 
 
 def test_sentences_of_other_scripts_end_a_passage() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._collection import folder_of, opened, place, trusted
@@ -77,7 +78,7 @@ def _page(args: argparse.Namespace, collection: Collection, name: str, field: Po
         "df": df,
         "documents": statistics.n_live,
         "idf": float(smoothed_idf([df], statistics.n_live)[0]) if statistics.n_live else None,
-        "examples": _examples(args, collection, field, statistics, term),
+        "examples": _examples(args, collection, name, field, statistics, term),
     }
     known = field.dictionary()
     if known is not None and isinstance(term, int):
@@ -106,9 +107,10 @@ def _chosen(given: str, field: PostingField, collection: Collection) -> str | in
 
 
 def _examples(
-    args: argparse.Namespace, collection: Collection, field: PostingField, statistics: FieldStatistics, term: str | int
-) -> Sequence[Example]:
-    """The documents in which the term weighs most, and where it is in them."""
+    args: argparse.Namespace, collection: Collection, name: str, field: PostingField, statistics: FieldStatistics,
+    term: str | int,
+) -> Sequence[Example]:  # fmt: skip
+    """The documents, or passages of them, in which the term weighs most, and where it is in them."""
     import numpy as np
 
     count = EXAMPLES if args.limit is None else args.limit
@@ -116,12 +118,16 @@ def _examples(
     best = np.lexsort((docs, -weights))[:count]
     searcher = collection.searcher()
     out = []
-    for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
-        document = searcher.document(number)
-        found, problem = field.places(searcher.settings.stored(document), [term], {term: weight})
+    passages = searcher.passages(name)
+    for row, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
+        document = searcher.document(row if passages is None else passages.document(row))
+        stored, span = searcher.settings.stored(document), None if passages is None else passages.span(row)
+        if span is not None:
+            stored = replace(stored, text=(stored.text or "")[slice(*span)])
+        found, problem = field.places(stored, [term], {term: weight})
         where = found.get(term, [])
         patches, files = _patches(args, collection, where, term, document.id)
-        shown = document.text if field.reads == "text" else None
+        shown = stored.text if field.reads == "text" else None
         out.append(Example(document.id, weight, shown, where, problem, patches, files))
     return out
 

@@ -24,6 +24,7 @@ def collect(searcher: Searcher) -> dict[str, Any]:
                 "kind": field.kind,
                 "source": field.reads,
                 "vectors": vectors.n_vectors,
+                **_passages(searcher, name),
                 "dim": vectors.dim,
                 "bytes": 4 * vectors.dim * vectors.n_vectors,
             }
@@ -39,6 +40,7 @@ def collect(searcher: Searcher) -> dict[str, Any]:
             "scoring": field.scoring.to_json(),
             "terms": statistics.n_terms,
             "postings": statistics.n_live_postings,
+            **_passages(searcher, name),
             "mean_length": statistics.mean_length * statistics.unit,
             "bytes": files.get(f"field:{name}", 0),
             "bytes_per_document": files.get(f"field:{name}", 0) / n_live if n_live else 0.0,
@@ -57,3 +59,9 @@ def collect(searcher: Searcher) -> dict[str, Any]:
         "weights_clipped": counters.get("clipped", 0),
         "weights_rounded_to_zero": counters.get("zeroed", 0),
     }
+
+
+def _passages(searcher: Searcher, name: str) -> dict[str, int]:
+    """How many passages a field has, where those are what its statistics count."""
+    found = searcher.passages(name)
+    return {} if found is None else {"passages": len(found)}

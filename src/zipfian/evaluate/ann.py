@@ -84,12 +84,19 @@ class AnnSearch:
         start = time.perf_counter()
         vector = searcher.settings.vectors(self.field).vector_of(question)
         encoded = time.perf_counter()
-        if self.refine:
-            found = index.find(vector, k)
-            docs, scores, scanned = found.docs, found.scores, found.scanned
-        else:
-            docs, scanned = index.propose(index.searcher.prepare(vector), min(k, index.n_vectors), None)
-            scores = -np.arange(len(docs), dtype=np.float64)
+        scanned: float | None = None
+
+        def search(n: int, _: Any) -> tuple[Any, Any]:
+            nonlocal scanned
+            if self.refine:
+                found = index.find(vector, n)
+                scanned = found.scanned
+                return found.docs, found.scores
+            rows, scanned = index.propose(index.searcher.prepare(vector), min(n, index.n_vectors), None)
+            return rows, -np.arange(len(rows), dtype=np.float64)
+
+        passages = searcher.passages(self.field)
+        docs, scores = search(k, None) if passages is None else passages.search(search, k, None)
         hits = tuple(FoundHit(*pair) for pair in zip(searcher.ids_of(docs), scores.tolist(), strict=True))
         timings = {"encode": encoded - start, "total": time.perf_counter() - start}
         return Found(hits, timings, None if scanned is None else (0.0, scanned / max(1, len(collection))))

@@ -43,8 +43,13 @@ class ScalarSearch:
         vector = searcher.settings.vectors(self.field).vector_of(question)
         encoded = time.perf_counter()
         terms = made.vocabulary.query_terms(vector)
-        rows, scores = made.index.search(terms.ids, terms.weights, k)
-        docs = made.docs[rows]
+
+        def search(n: int, _: Any) -> tuple[Any, Any]:
+            rows, scores = made.index.search(terms.ids, terms.weights, n)
+            return made.docs[rows], scores
+
+        passages = searcher.passages(self.field)
+        docs, scores = search(k, None) if passages is None else passages.search(search, k, None)
         hits = tuple(FoundHit(*pair) for pair in zip(searcher.ids_of(docs), scores.tolist(), strict=True))
         timings = {"encode": encoded - start, "total": time.perf_counter() - start}
         return Found(hits, timings, _touched(made, terms.ids))

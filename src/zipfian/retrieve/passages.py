@@ -76,6 +76,10 @@ class PassageMap:
         """The best passage of each document, the first of equals."""
         return self._best(score, docs)[1]
 
+    def document(self, row: int) -> int:
+        """The document that a passage is of."""
+        return int(self._owner[row])
+
     def count(self, rows: Mask) -> int:
         """Documents of which some passage is among the rows."""
         return int(np.count_nonzero(np.logical_or.reduceat(rows, self.passages.first[:-1]))) if len(rows) else 0
