@@ -29,6 +29,7 @@ from zipfian.evaluate.protocols import karpathy
 from zipfian.evaluate.questions import streamed
 from zipfian.fields.query import Query
 from zipfian.fuse.adaptive import Adaptive
+from zipfian.fuse.ranking import Ranking
 from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.rerank.dense import rerank_dense
 from zipfian.rerank.presets import PRESETS
@@ -91,7 +92,7 @@ class Kept:
         """R@1 and average precision with the first `depth` candidates reranked."""
         order = np.arange(len(self.scores), dtype=np.int64)
         if depth:
-            order = rerank_dense(order, self.scores, self.cosines[:depth]).docs
+            order = rerank_dense(Ranking.of("first", order, self.scores), self.cosines[:depth]).docs
         found = self.relevant[order]
         if not found.any():
             return 0.0, 0.0

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.outcome import FirstStage
 from zipfian.collection.results import Document
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import content_hash
@@ -24,8 +23,8 @@ from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.explain.fusion import explain_reranked
 from zipfian.fields.places import places_of
 from zipfian.fields.query import Query
+from zipfian.fuse.ranking import Ranking
 from zipfian.rerank.late import rerank_late, rows
-from zipfian.rerank.result import Reranked
 from zipfian.types import Encoded, Explanation
 
 KEPT_BYTES = 128 * 1024 * 1024
@@ -95,7 +94,7 @@ class LateQuery:
         if not len(self._query.vectors):
             raise InvalidInput("the query has no tokens to compare: it is made of nothing the encoder knows")
 
-    def rerank(self, first: FirstStage, depth: int) -> Reranked:
+    def rerank(self, first: Ranking, depth: int) -> Ranking:
         """The first `depth` candidates by MaxSim; those without a stored text or picture stay below them."""
         documents = [self._searcher.document(doc) for doc in first.docs[:depth].tolist()]
         found = self._tokens(documents)
@@ -110,19 +109,17 @@ class LateQuery:
         if without:
             about |= {"without_tokens": without, "problem": found.problem}
         tokens = [NO_TOKENS if one is None else one.vectors for one in found.encoded]
-        return rerank_late(first.docs, first.scores, self._query.vectors, tokens, about=about)
+        return rerank_late(first, self._query.vectors, tokens, about=about)
 
-    def explain(self, reranked: Reranked, doc: int, coarse: Explanation) -> Explanation:
+    def explain(self, ranking: Ranking, doc: int, coarse: Explanation) -> Explanation:
         """One part per token of the query: what it is, and the document's token that is most like it."""
-        tree = explain_reranked(reranked, doc, coarse)
-        matched = reranked.about["places"].get(doc)
-        refined = doc in reranked.docs[: reranked.refined]
-        if not refined or matched is None:
+        tree, found = explain_reranked(ranking, doc, coarse), ranking.reranking
+        if found is None or ranking.rows[doc] >= found.refined:
             return tree
         document = self._searcher.document(doc)
         (encoded,) = self._tokens([document]).encoded
         parts = []
-        for i, (part, token) in enumerate(zip(tree.parts, matched, strict=True)):
+        for i, (part, token) in enumerate(zip(tree.parts, found.about["places"][doc], strict=True)):
             where = () if encoded is None or token >= len(encoded.vectors) else _place(encoded, token, document.text)
             parts.append(replace(part, label=self._label(i), evidence=where, field=self.name))
         return replace(tree, label=f"reranked: each token of the query with the most similar one ({self.name})",

@@ -8,7 +8,6 @@ from typing import Any
 
 from zipfian.collection.asking import Asking
 from zipfian.collection.execute import Run
-from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import SearchPlan, make_plan
 from zipfian.collection.results import Results
 from zipfian.collection.search import results
@@ -17,6 +16,7 @@ from zipfian.engines.opensearch.reader import PAUSES_S, Reader
 from zipfian.engines.opensearch.retrievers import field_query, no_faiss, no_formula
 from zipfian.errors import EngineUnavailable, InvalidInput
 from zipfian.fields.query import Query
+from zipfian.fuse.ranking import Ranking
 from zipfian.types import Explanation
 
 
@@ -58,11 +58,11 @@ class ClusterAnswers:
         prepare = time.perf_counter() - start
         mask = reader.mask(asking.where)
         one = len(plan.fields) == 1 and not plan.reranks and not reader.settings.field(plan.fields[0]).has_vectors
-        outcome = made.search(depth, mask, bonus) if one else _pinned(reader, lambda: made.search(depth, mask, bonus))
-        return results(reader, made, outcome, asking, self._generation, {}, start, encoded, {"prepare": prepare})
+        ranking = made.search(depth, mask, bonus) if one else _pinned(reader, lambda: made.search(depth, mask, bonus))
+        return results(reader, made, ranking, asking, self._generation, {}, start, encoded, {"prepare": prepare})
 
 
-def _pinned(reader: Reader, search: Callable[[], Outcome]) -> Outcome:
+def _pinned(reader: Reader, search: Callable[[], Ranking]) -> Ranking:
     """All requests of a search in one point in time; a new one when a node took it along."""
     for pause in PAUSES_S:
         try:
