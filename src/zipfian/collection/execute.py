@@ -13,7 +13,7 @@ from zipfian.collection.late import LateQuery
 from zipfian.collection.plan import SearchPlan
 from zipfian.collection.protocol import ReadSide
 from zipfian.collection.results import EXACT
-from zipfian.collection.retrievers import MakeQuery, Retriever, VectorRetriever, field_query
+from zipfian.collection.retrievers import MakeRetriever, Retriever, VectorRetriever, make_retriever
 from zipfian.errors import InvalidInput
 from zipfian.explain.fusion import explain_fused, explain_reranked
 from zipfian.fields.base import VectorField
@@ -29,22 +29,24 @@ BONUS_DEPTH = 100
 
 
 class Run:
-    """One question on one snapshot under one plan; `make` asks a field of the engine that holds the snapshot."""
+    """One query on one snapshot under one plan; `make` asks a field of the engine that holds the snapshot."""
 
-    def __init__(self, searcher: ReadSide, question: Query, plan: SearchPlan, make: MakeQuery = field_query) -> None:
+    def __init__(
+        self, searcher: ReadSide, query: Query, plan: SearchPlan, make: MakeRetriever = make_retriever
+    ) -> None:
         self.searcher = searcher
         self.plan = plan
-        self.question = question.asked_by(plan.query_encoder)
-        self.queries: dict[str, Retriever] = {
-            name: make(searcher, name, self.question, plan.scoring.get(name), plan.ann) for name in plan.fields
+        self.query = query.asked_by(plan.query_encoder)
+        self.retrievers: dict[str, Retriever] = {
+            name: make(searcher, name, self.query, plan.scoring.get(name), plan.ann) for name in plan.fields
         }
         self.reranker = self._vectors(plan.reranker, make)
         self.captions = self._vectors(plan.captions, make)
 
-    def _vectors(self, name: str | None, make: MakeQuery) -> VectorRetriever | None:
+    def _vectors(self, name: str | None, make: MakeRetriever) -> VectorRetriever | None:
         if name is None:
             return None
-        found = self.queries.get(name) or make(self.searcher, name, self.question, None, None)
+        found = self.retrievers.get(name) or make(self.searcher, name, self.query, None, None)
         if not isinstance(found, VectorRetriever):
             raise InvalidInput(f"field {name!r} cannot rerank: it is no field of vectors")
         return found
@@ -52,11 +54,11 @@ class Run:
     @cached_property
     def late(self) -> LateQuery | None:
         """The tokens that rerank, where the plan wants them."""
-        return None if self.plan.late is None else LateQuery(self.searcher, self.plan.late, self.question)
+        return None if self.plan.late is None else LateQuery(self.searcher, self.plan.late, self.query)
 
     def settings(self) -> dict[str, Any]:
         """How each field was asked; flat where there is only one."""
-        each = {name: query.settings() for name, query in self.queries.items()}
+        each = {name: retriever.settings() for name, retriever in self.retrievers.items()}
         return next(iter(each.values())) if len(each) == 1 else {"fields": each}
 
     def search(self, k: int, mask: Any, bonus: float = 0.0) -> Ranking:
@@ -86,8 +88,8 @@ class Run:
     def rarity(self, first: Ranking) -> float | None:
         """How much of the query's words, rare ones first, the best document has; None where no words were asked."""
         for column, name in zip(first.raw.T, first.fields, strict=True):
-            if self.queries[name].field.lexical:
-                return self.queries[name].coverage(float(np.nanmax(column, initial=0.0)))
+            if self.retrievers[name].field.lexical:
+                return self.retrievers[name].coverage(float(np.nanmax(column, initial=0.0)))
         return None
 
     def _refine(self, reranker: VectorRetriever, first: Ranking, depth: int) -> Ranking:
@@ -103,25 +105,27 @@ class Run:
     def _first(self, k: int, mask: Any) -> Ranking:
         if self.plan.fusion is None:
             (name,) = self.plan.fields
-            return Ranking.of(name, *self.queries[name].search(k, mask))
+            return Ranking.of(name, *self.retrievers[name].search(k, mask))
         return self.plan.fusion.fuse(self._candidates(self.plan.fusion.depth(k), mask)).top(k)
 
     def _candidates(self, depth: int, mask: Any, also: Ints | None = None) -> Candidates:
-        lists, queries = [], list(self.queries.values())
-        for query in queries:
-            docs, scores = query.search(depth, mask)
-            field = query.field
+        lists, retrievers = [], list(self.retrievers.values())
+        for retriever in retrievers:
+            docs, scores = retriever.search(depth, mask)
+            field = retriever.field
             whole_texts = isinstance(field, VectorField) and field.pooled and field.reads == "text"
             size = self.searcher.mean_words if whole_texts else None
-            lists.append(Ranking.of(query.name, docs, scores, query.n_scored(mask), field.weight, size, field.reads))
-        words = next((i for i, query in enumerate(queries) if query.field.lexical), None)
-        covered = None if words is None else (words, queries[words].covered)
-        return gather(lists, lambda i, docs: queries[i].score(docs), also, covered)
+            lists.append(
+                Ranking.of(retriever.name, docs, scores, retriever.n_scored(mask), field.weight, size, field.reads)
+            )
+        words = next((i for i, retriever in enumerate(retrievers) if retriever.field.lexical), None)
+        covered = None if words is None else (words, retrievers[words].covered)
+        return gather(lists, lambda i, docs: retrievers[i].score(docs), also, covered)
 
     def _with_bonus(self, found: Ranking, k: int, bonus: float) -> Ranking:
-        asked = _plain(self.question.text or "")
+        wanted = _plain(self.query.text or "")
         texts = (self.searcher.document(doc).text or "" for doc in found.docs.tolist())
-        same = np.array([bool(asked) and _plain(text) == asked for text in texts], np.bool_)
+        same = np.array([bool(wanted) and _plain(text) == wanted for text in texts], np.bool_)
         raised = found.scores + np.where(same, bonus, 0.0)
         order = np.argsort(-raised, kind="stable")[:k]
         return found.reordered(order, raised[order], {EXACT: np.where(same[order], bonus, np.nan)})
@@ -129,7 +133,7 @@ class Run:
     def explain(self, ranking: Ranking, number: int) -> Explanation:
         """Why one of the ranking's documents has its score."""
         if ranking.before is None:
-            trees = {name: self.queries[name].explain(number) for name in ranking.fields}
+            trees = {name: self.retrievers[name].explain(number) for name in ranking.fields}
             return trees[ranking.fields[0]] if ranking.fusion is None else explain_fused(ranking, number, trees)
         tree = self.explain(ranking.before, number)
         if ranking.reranking is not None:
@@ -148,7 +152,7 @@ class Run:
             if number in found.rows:
                 return self.explain(found, number)
         if self.plan.fusion is None:
-            return self.queries[self.plan.fields[0]].explain(number)
+            return self.retrievers[self.plan.fields[0]].explain(number)
         also = np.array([number], np.int64)
         return self.explain(self.plan.fusion.fuse(self._candidates(self.plan.fusion.depth(1), None, also)), number)
 

@@ -80,18 +80,18 @@ class _Found:
 
 
 class LateQuery:
-    """A question ready to be compared with candidates, token by token, through the encoder of one field."""
+    """A query ready to be compared with candidates, token by token, through the encoder of one field."""
 
-    def __init__(self, searcher: Any, name: str, question: Query) -> None:
+    def __init__(self, searcher: Any, name: str, query: Query) -> None:
         field = searcher.settings.field(name)
         if not field.tokens or field.encoder is None:
             raise InvalidInput(f"field {name!r} has no encoder whose tokens query and documents share")
         self.name = name
         self._searcher = searcher
-        self._question = question
+        self._query = query
         self._spec = field.encoder
-        self._query = question.encoded(field.encoder)
-        if not len(self._query.vectors):
+        self._encoded = query.encoded(field.encoder)
+        if not len(self._encoded.vectors):
             raise InvalidInput("the query has no tokens to compare: it is made of nothing the encoder knows")
 
     def rerank(self, first: Ranking, depth: int) -> Ranking:
@@ -109,7 +109,7 @@ class LateQuery:
         if without:
             about |= {"without_tokens": without, "problem": found.problem}
         tokens = [NO_TOKENS if one is None else one.vectors for one in found.encoded]
-        return rerank_late(first, self._query.vectors, tokens, about=about)
+        return rerank_late(first, self._encoded.vectors, tokens, about=about)
 
     def explain(self, ranking: Ranking, doc: int, coarse: Explanation) -> Explanation:
         """One part per token of the query: what it is, and the document's token that is most like it."""
@@ -126,10 +126,10 @@ class LateQuery:
                        parts=tuple(parts))  # fmt: skip
 
     def _label(self, i: int) -> str:
-        first, second = self._query.places[i].tolist()
-        if self._query.grid is not None:
+        first, second = self._encoded.places[i].tolist()
+        if self._encoded.grid is not None:
             return f"query patch in row {first + 1}, column {second + 1}"
-        return (self._question.text or "")[first:second] or f"token {i + 1}"
+        return (self._query.text or "")[first:second] or f"token {i + 1}"
 
     def _tokens(self, documents: Sequence[Document]) -> _Found:
         """Of each document: from memory, or encoded now."""
@@ -164,7 +164,7 @@ class LateQuery:
                     TOKENS.put(key, kept)
                 else:
                     problems[i] = f"{documents[i].id!r}: {outcome}"
-            self._question.seconds[0] += time.perf_counter() - start
+            self._query.seconds[0] += time.perf_counter() - start
         return _Found(made, problems[min(problems)] if problems else None)
 
     def _content(self, document: Document, encoder: Encoder[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""From a question to `Results`, on one searcher of a collection."""
+"""From a query to `Results`, on one searcher of a collection."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ class FolderAnswers:
 
     def plan(self, asking: Asking) -> SearchPlan:
         """How a search will be carried out."""
-        return make_plan(self.settings, asking.question, k=asking.depth, **asking.how)
+        return make_plan(self.settings, asking.query, k=asking.depth, **asking.how)
 
     def run(self, asking: Asking, plan: SearchPlan) -> Results:
         """Carry it out."""
-        searcher, question, where = self._searcher, asking.question, asking.where
+        searcher, query, where = self._searcher, asking.query, asking.where
         if isinstance(where, Mapping):
             check_depth(where)  # before the filter becomes part of a key
-        start, encoded = time.perf_counter(), question.seconds[0]
+        start, encoded = time.perf_counter(), query.seconds[0]
         times: dict[str, float] = {}
 
         def search() -> tuple[Run, Ranking]:
-            made = Run(searcher, question, plan)
+            made = Run(searcher, query, plan)
             times["prepare"] = time.perf_counter() - start
             mask = searcher.mask(where)
             times["filter"] = time.perf_counter() - start - times["prepare"]
             return made, made.search(asking.depth, mask, asking.bonus)
 
-        key = key_of(question, plan, asking.depth, where, asking.bonus)
+        key = key_of(query, plan, asking.depth, where, asking.bonus)
         (made, ranking), again = self._cache.get(key, search)
         report = {"repeated": True} if again else {}
         return results(searcher, made, ranking, asking, searcher.generation, report, start, encoded, times)
@@ -63,7 +63,7 @@ def results(
     start: float, encoded: float, times: Mapping[str, float],
 ) -> Results:  # fmt: skip
     """What a search returns, from its ranking: the hits behind the offset."""
-    question, offset = asking.question, asking.offset
+    query, offset = asking.query, asking.offset
     docs, scores, first = ranking.docs[offset:], ranking.scores[offset:], ranking.first
     hits = []
     for row, (doc, score, doc_id) in enumerate(zip(docs.tolist(), scores.tolist(), searcher.ids_of(docs), strict=True)):
@@ -72,16 +72,16 @@ def results(
         hits.append(Hit(doc_id, score, rank, fields, doc, old, EXACT in fields, searcher.loader(doc)))
     total = time.perf_counter() - start
     prepare, filtering = times.get("prepare", 0.0), times.get("filter", 0.0)
-    asked = {"k": asking.k, "offset": offset, "where": asking.where}
-    settings = {**made.plan.to_json(), **made.settings(), **ranking.report(), **asked, **report}
+    given = {"k": asking.k, "offset": offset, "where": asking.where}
+    settings = {**made.plan.to_json(), **made.settings(), **ranking.report(), **given, **report}
     return Results(
         hits=tuple(hits),
-        query=question.text if question.text is not None else question.terms,
+        query=query.text if query.text is not None else query.terms,
         generation=generation,
         settings=settings,
         timings={
             "prepare": prepare,
-            "encode": question.seconds[0] - encoded,
+            "encode": query.seconds[0] - encoded,
             "filter": filtering,
             "search": total - prepare - filtering,
             "total": total,
@@ -95,16 +95,16 @@ def results(
 def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:
     """From the first field that knows places in the text: words before latent terms, as fields are ordered."""
     best: list[Snippet] = []
-    for query in made.queries.values():
-        best = query.highlight(doc, options)
+    for retriever in made.retrievers.values():
+        best = retriever.highlight(doc, options)
         if any(snippet.marks for snippet in best):
             return best
     return best
 
 
-def explain_id(searcher: Searcher, question: Query, plan: SearchPlan, doc_id: str) -> Explanation:
-    """A document's score for a question, whether it finds it or not."""
-    return Run(searcher, question, plan).explain_any(searcher.number(doc_id))
+def explain_id(searcher: Searcher, query: Query, plan: SearchPlan, doc_id: str) -> Explanation:
+    """A document's score for a query, whether it finds it or not."""
+    return Run(searcher, query, plan).explain_any(searcher.number(doc_id))
 
 
 __all__ = ["FolderAnswers", "explain_id", "make_plan", "results"]
