@@ -21,7 +21,7 @@ import zipfian as zf
 from benchmarks import machine
 from zipfian.collection.execute import Run
 from zipfian.collection.plan import SearchPlan
-from zipfian.collection.retrievers import field_query
+from zipfian.collection.retrievers import make_retriever
 from zipfian.fields.query import Query
 from zipfian.fuse.adaptive import Adaptive
 from zipfian.rerank.adaptive_k import AdaptiveK
@@ -51,9 +51,9 @@ def clock(run: Run, k: int, rounds: int) -> dict[str, float]:
     """Milliseconds of the fields alone, of all together, and of the stages in between."""
     out: dict[str, list[float]] = {}
     for _ in range(rounds):
-        for name, query in run.queries.items():
+        for name, retriever in run.retrievers.items():
             start = time.perf_counter()
-            query.search(100, None)
+            retriever.search(100, None)
             out.setdefault(name, []).append(time.perf_counter() - start)
         start = time.perf_counter()
         run.search(k, None)
@@ -64,9 +64,9 @@ def clock(run: Run, k: int, rounds: int) -> dict[str, float]:
 def prepared(searcher: Any, plan: SearchPlan, questions: dict[str, Query]) -> Run:
     """A run whose fields were asked by hand, since there is no encoder here."""
     run = Run.__new__(Run)
-    run.searcher, run.plan, run.question = searcher, plan, next(iter(questions.values()))
-    run.queries = {name: field_query(searcher, name, questions[name]) for name in plan.fields}
-    run.reranker = field_query(searcher, plan.reranker, questions[plan.reranker]) if plan.reranker else None  # type: ignore[assignment]
+    run.searcher, run.plan, run.query = searcher, plan, next(iter(questions.values()))
+    run.retrievers = {name: make_retriever(searcher, name, questions[name]) for name in plan.fields}
+    run.reranker = make_retriever(searcher, plan.reranker, questions[plan.reranker]) if plan.reranker else None  # type: ignore[assignment]
     run.captions = None
     return run
 

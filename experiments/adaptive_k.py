@@ -19,16 +19,17 @@ from experiments.hybridvl.data import OTHERS, caption_set, loo_first, several
 from experiments.plots import Plot
 from zipfian.collection.execute import Run
 from zipfian.collection.plan import SearchPlan
-from zipfian.collection.retrievers import field_query
+from zipfian.collection.retrievers import make_retriever
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.build import built
 from zipfian.evaluate.datasets import load_beir, load_class_folders, take_half
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import METHODS
 from zipfian.evaluate.protocols import karpathy
-from zipfian.evaluate.questions import streamed
+from zipfian.evaluate.queries import streamed
 from zipfian.fields.query import Query
 from zipfian.fuse.adaptive import Adaptive
+from zipfian.fuse.ranking import Ranking
 from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.rerank.dense import rerank_dense
 from zipfian.rerank.presets import PRESETS
@@ -91,7 +92,7 @@ class Kept:
         """R@1 and average precision with the first `depth` candidates reranked."""
         order = np.arange(len(self.scores), dtype=np.int64)
         if depth:
-            order = rerank_dense(order, self.scores, self.cosines[:depth]).docs
+            order = rerank_dense(Ranking.of("first", order, self.scores), self.cosines[:depth]).docs
         found = self.relevant[order]
         if not found.any():
             return 0.0, 0.0
@@ -204,7 +205,7 @@ def search_once(collection: Any, case: Case) -> tuple[dict[str, Kept], list[Quer
         docs, scores = first.docs[allowed][:POOL], first.scores[allowed][:POOL]
         grades: Mapping[str, int] = case.dataset.qrels[key]
         relevant = np.array([grades.get(i, 0) > 0 for i, ok in zip(ids, allowed, strict=True) if ok][:POOL], np.bool_)
-        cosines = field_query(searcher, case.reranker, question).score(docs)
+        cosines = make_retriever(searcher, case.reranker, question).score(docs)
         wanted = sum(grade > 0 for grade in grades.values())
         kept[key] = Kept(scores, cosines, relevant, wanted, run.rarity(first))
         if len(sample) < SAMPLE:

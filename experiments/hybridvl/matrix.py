@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from experiments import limits
 from experiments.hybridvl.questions import ready
-from zipfian.collection.retrievers import field_query
+from zipfian.collection.retrievers import make_retriever
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.fields.query import Query
@@ -74,7 +74,7 @@ def score_all(
     numbers = searcher.numbers(docs)
     values = np.empty((len(questions), len(docs)), np.float64)
     for i, question in enumerate(questions):
-        values[i] = field_query(searcher, field, question, scoring).score(numbers)
+        values[i] = make_retriever(searcher, field, question, scoring).score(numbers)
     return values
 
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from zipfian.collection.encoding import Encoding
 from zipfian.encode.cache import EncodingCache
 from zipfian.evaluate.datasets.base import Dataset
-from zipfian.evaluate.methods import asked
-from zipfian.evaluate.questions import AT_ONCE
+from zipfian.evaluate.methods import query_of
+from zipfian.evaluate.queries import AT_ONCE
 from zipfian.fields import Aligned, Field
 from zipfian.fields.item import Item
 from zipfian.fields.query import Query, encode_together
@@ -21,7 +21,7 @@ from zipfian.fields.query import Query, encode_together
 
 def ready(dataset: Dataset, field: Field, cache: EncodingCache | None = None) -> dict[str, Query]:
     """Query id -> question, encoded for the field; `cache` is the user's own unless given."""
-    questions = {key: asked(query) for key, query in dataset.queries.items()}
+    questions = {key: query_of(query) for key, query in dataset.queries.items()}
     if field.has_vectors and field.takes == "image":
         return _pictures(questions, field, EncodingCache() if cache is None else cache)
     encode_some(list(questions.values()), field)

@@ -15,6 +15,7 @@ from experiments.hybridvl.questions import encode_some
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.fields.query import Query
+from zipfian.fuse.ranking import Ranking
 from zipfian.rerank.training_free import TAU, Variant, context_coherence, rerank_training_free
 from zipfian.retrieve.scoring import TfIdf
 
@@ -82,7 +83,7 @@ def refine(
         start = time.perf_counter()
         text = pool.text.values[i, first] if pool.text is not None else None
         found = rerank_training_free(
-            docs, pool.fused.values[i, docs], pool.cross.values[i, first], text,
+            Ranking.of("fused", docs, pool.fused.values[i, docs]), pool.cross.values[i, first], text,
             context_coherence(pool.vectors[first]) if with_context else None, variant=variant, tau=tau,
         )  # fmt: skip
         seconds.append(time.perf_counter() - start)

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zipfian.encode.passages import SHARED, cut, passages
+from zipfian.encode.passages import SHARED, Count, Reading, cut, passages
 
 
-def words(room: int):
+def words(room: int) -> Count:
     """Counts words: a window takes `room` of them."""
     return lambda texts: [len(text.split()) / room for text in texts]
 
 
-def letters(room: int):
+def letters(room: int) -> Count:
     return lambda texts: [len(text) / room for text in texts]
 
 
@@ -99,7 +99,38 @@ def test_an_encoder_reads_by_its_window() -> None:
     assert passages(encoder, "a b c d") == [(0, 7)] and not encoder.counted, "no text of 10 letters has 11 tokens"
     text = " ".join("ab" for _ in range(10))
     assert passages(encoder, text) == [(0, len(text))] and encoder.counted
-    assert len(passages(encoder, text + " ab")) == 2
+    found = passages(encoder, text + " ab")
+    assert len(found) > 2, "what does not fit is cut into passages of half a window at most"
+    assert all(len((text + " ab")[a:b].split()) <= 5 for a, b in found)
+
+
+def test_a_passage_is_read_with_the_title_before_it() -> None:
+    text = "# Of rivers  \n\nThey run. They end."
+    start = text.index("They end")
+    reading = Reading.of(text, (start, len(text)))
+    assert reading.text == "Of rivers\nThey end."
+    for word in ("rivers", "end", "They", "Of"):
+        at = reading.text.index(word)
+        first, last = reading.place(at, at + len(word))
+        assert text[first:last] == word and (word in "Of rivers" or first >= start)
+
+
+@pytest.mark.parametrize(
+    "text, span, read",
+    [
+        ("Title\nOne. Two.", (0, 10), "Title\nOne."),
+        ("Title\nOne. Two.", (6, 10), "Title\nOne."),
+        ("One line alone. And more.", (16, 25), "And more."),
+        ("x" * 121 + "\nrest", (122, 126), "rest"),
+        ("\n\n", (0, 2), "\n\n"),
+    ],
+)
+def test_what_is_read_of_a_passage(text: str, span: tuple[int, int], read: str) -> None:
+    reading = Reading.of(text, span)
+    assert reading.text == read
+    last = len(reading.text) - 1
+    first, end = reading.place(last, last + 1)
+    assert text[first:end] == reading.text[last]
 
 
 @pytest.mark.parametrize("change", [{"long_texts": "cut"}, {"max_tokens": None}])

@@ -10,7 +10,7 @@ from zipfian.evaluate.build import built, fingerprint, grouped
 from zipfian.evaluate.compare import Options, compare, default_measures
 from zipfian.evaluate.cost import Touched, cost_of, summed
 from zipfian.evaluate.datasets import load_beir
-from zipfian.evaluate.methods import METHODS, asked, find
+from zipfian.evaluate.methods import METHODS, find, query_of
 from zipfian.evaluate.runner import run_methods
 
 
@@ -60,7 +60,7 @@ def test_what_a_search_touches(beir: Path) -> None:
     data = load_beir(beir)
     with built(data, ["words"]) as collection:
         found = run_methods(collection, [METHODS["words"]], data, ["r@1"], timed=False)["words"].values
-        assert cost_of(collection, METHODS["hybrid"], "text", asked(data.queries["q1"]), []) == []
+        assert cost_of(collection, METHODS["hybrid"], "text", query_of(data.queries["q1"]), []) == []
     # plants+light: d1 d3 d5 + d1 = 4 of 3 documents; cats, sleep: d2 twice; garden d3 d4 + pond d4 d5; fish d4 d5
     # ("and" and "sleeping" are in no document or stem to one that is)
     assert found["postings"] == pytest.approx((4 + 2 + 4 + 2) / 4)

@@ -9,7 +9,7 @@ from tests.evaluate.fakes import FakeCollection
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import methods
 from zipfian.evaluate.datasets import JudgedQuery, Picture
-from zipfian.evaluate.methods import METHODS, Method, asked, check_fields, find, names, picture_argument, register
+from zipfian.evaluate.methods import METHODS, Method, check_fields, find, names, picture_argument, query_of, register
 
 
 def test_the_contract_names_are_there() -> None:
@@ -37,7 +37,7 @@ def test_a_missing_field_says_how_to_add_it() -> None:
 
 def test_what_a_collection_is_asked() -> None:
     collection = FakeCollection(["latent"], {"latent": {"cats": ["d1"]}})
-    question = asked(JudgedQuery("q", text="cats"))
+    question = query_of(JudgedQuery("q", text="cats"))
     methods.search(collection, METHODS["latent-table"], question, 3)
     methods.search(collection, METHODS["latent"], question, 3)
     table, encoder = collection.asked

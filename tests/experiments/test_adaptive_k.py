@@ -16,6 +16,7 @@ from zipfian.evaluate import measures
 from zipfian.evaluate.datasets.base import Dataset, JudgedQuery
 from zipfian.fields import Dense, Latent, Words
 from zipfian.fields.query import Query
+from zipfian.fuse.ranking import Ranking
 from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.rerank.dense import rerank_dense
 
@@ -56,11 +57,12 @@ def test_a_kept_query_ranks_as_a_search_does(notes: zf.Collection, first: tuple[
     for setting in (0, 3, 200, AdaptiveK(4, 10, 0.5), AdaptiveK(4, 10, 50.0)):
         for key in ("q0", "q2"):  # q1 has a document that is left out of its rankings
             found = Run(notes.searcher(), Query(QUERIES[key]), which.plan(setting)).search(10, None)
-            chosen: Any = found.choice.K if found.choice else setting
-            depth = 0 if found.reranked is None else min(chosen, 10_000)
+            chosen: Any = found.choice["K"] if found.choice else setting
+            depth = 0 if found.reranking is None else min(chosen, 10_000)
             one = kept[key]
             assert one.depth(setting) == min(depth, len(one.scores))
-            order = rerank_dense(np.arange(len(one.scores)), one.scores, one.cosines[: one.depth(setting)]).docs
+            alone = Ranking.of("first", np.arange(len(one.scores)), one.scores)
+            order = rerank_dense(alone, one.cosines[: one.depth(setting)]).docs
             assert one.scores[order[0]] == found.first.scores[list(found.first.docs).index(found.docs[0])]
 
 
@@ -84,7 +86,7 @@ def test_words_tell_how_rare_they_are(notes: zf.Collection) -> None:
     assert all(one.rarity is None for one in search_once(notes, case("latent"))[0].values())
     plan = case("words").plan(AdaptiveK(4, 10, 50.0))
     choice = Run(notes.searcher(), Query(QUERIES["q0"]), plan).search(3, None).choice
-    assert choice is not None and choice.rarity == kept["q0"].rarity
+    assert choice is not None and choice["rarity"] == kept["q0"].rarity
 
 
 def test_a_query_that_found_nothing() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from zipfian.errors import InvalidInput
 from zipfian.explain.fusion import explain_fused, explain_reranked
-from zipfian.fuse import RRF, Adaptive, FieldList, Fused, Linear, Method, gather
+from zipfian.fuse import RRF, Adaptive, Fusion, Linear, Method, Ranking, gather
 from zipfian.rerank import rerank_dense, rerank_late, rerank_training_free
 from zipfian.types import Explanation
 
@@ -31,7 +31,12 @@ def check_sums(tree: Explanation) -> None:
         assert abs(sum(part.value for part in tree.reasons) - tree.value) <= 1e-12 * size
 
 
-def fused(method: Method, seed: int = 0) -> tuple[Fused, dict[int, dict[str, Explanation]]]:
+def fusion_of(found: Ranking) -> Fusion:
+    assert found.fusion is not None
+    return found.fusion
+
+
+def fused(method: Method, seed: int = 0) -> tuple[Ranking, dict[int, dict[str, Explanation]]]:
     """A fused ranking of 30 documents, and each field's own explanations with random terms."""
     rng = np.random.default_rng(seed)
     terms = rng.gamma(1.0, 3.0, (30, 4)) * (rng.random((30, 4)) < 0.6)
@@ -43,7 +48,7 @@ def fused(method: Method, seed: int = 0) -> tuple[Fused, dict[int, dict[str, Exp
     for name, scores, matching in (("words", words, words > 0), ("dense", dense, dense > -2)):
         docs = np.flatnonzero(matching)
         docs = docs[np.lexsort((docs, -scores[docs]))][:12]
-        fields.append(FieldList(name, docs, scores[docs], 30, 1.0 if name == "words" else 0.5))
+        fields.append(Ranking.of(name, docs, scores[docs], 30, 1.0 if name == "words" else 0.5))
     covered = (terms > 0.0).mean(axis=1)
     found = method.fuse(gather(fields, lambda i, d: (words, dense)[i][d], None, (0, lambda docs: covered[docs])))
     trees = {
@@ -128,7 +133,8 @@ def test_every_part_is_worked_out_by_hand(method: Method, seed: int) -> None:
             rounding = [part for part in node.parts if part.kind == "correction"]
             assert sum(abs(part.value) for part in rounding) < 1e-12
             extra = [part for part in node.parts if part.kind == "coverage"]
-            reward = 0.0 if found.reward is None or field != "words" else found.reward[found.docs.tolist().index(doc)]
+            rewards = fusion_of(found).reward
+            reward = 0.0 if rewards is None or field != "words" else rewards[found.docs.tolist().index(doc)]
             assert [part.value for part in extra] == [reward] * bool(reward)
             assert all("words asked for" in part.label or "word asked for" in part.label for part in extra)
             assert len(node.parts) == len(shown) + len(less) + len(rounding) + len(extra)
@@ -146,7 +152,7 @@ def test_parts_of_parts_and_their_places_are_carried_along() -> None:
     raw = trees[doc]["words"].value
     field = Explanation(raw, "words: BM25", (Explanation(raw - 3.0, "a"), deep))
     node = explain_fused(found, doc, {**trees[doc], "words": field}).parts[0]
-    numbers = found.populations[0]
+    numbers = fusion_of(found).populations[0]
     factor = 1.0 / (numbers["high"] - numbers["low"])
     assert [part.label for part in node.parts[:2]] == ["a", "b"]
     assert [part.value for part in node.parts[:2]] == pytest.approx([(raw - 3.0) * factor, 3.0 * factor], rel=1e-14)
@@ -185,8 +191,8 @@ def test_a_field_shows_raw_mean_deviation_and_weight() -> None:
 
 def test_a_missing_vector_is_said_plainly() -> None:
     fields = [
-        FieldList("words", np.array([0]), np.array([2.0]), 3),
-        FieldList("dense", np.array([1, 2]), np.array([0.5, 0.1]), 2),
+        Ranking.of("words", np.array([0]), np.array([2.0]), 3),
+        Ranking.of("dense", np.array([1, 2]), np.array([0.5, 0.1]), 2),
     ]
     found = Adaptive().fuse(gather(fields, lambda i, d: np.full(len(d), np.nan) if i else np.zeros(len(d))))
     tree = explain_fused(found, 0, {"dense": Explanation(0.0, "dense: no vector")})
@@ -198,14 +204,14 @@ def test_reranked_scores() -> None:
     found, trees = fused(Adaptive())
     rng = np.random.default_rng(0)
     cross, text, context = rng.random((3, 5))
-    refined = rerank_training_free(found.docs, found.scores, cross, text, context)
+    refined = rerank_training_free(found, cross, text, context)
     for doc in refined.docs.tolist():
         below = explain_fused(found, doc, trees[doc])
         tree = explain_reranked(refined, doc, below)
         check_sums(tree)
         row = refined.docs.tolist().index(doc)
         assert tree.value == refined.scores[row]
-        assert tree.details["old_rank"] == refined.old_ranks[row]
+        assert refined.reranking is not None and tree.details["old_rank"] == refined.reranking.old_ranks[row]
         assert tree.details["old_score"] == below.value
         if row >= 5:
             assert tree.parts == (below,)
@@ -222,7 +228,7 @@ def test_reranked_scores() -> None:
 
 def test_late_interaction_names_the_tokens() -> None:
     docs, scores = np.array([4, 2]), np.array([2.0, 1.0])
-    found = rerank_late(docs, scores, np.eye(2), [np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(2)])
+    found = rerank_late(Ranking.of("words", docs, scores), np.eye(2), [np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(2)])
     tree = explain_reranked(found, 4)
     assert [p.evidence for p in tree.parts] == [({"token": 1},), ({"token": 0},)]
     assert [p.kind for p in tree.parts] == ["token", "token"]
@@ -233,7 +239,7 @@ def test_bad_input() -> None:
     found, _ = fused(Adaptive())
     with pytest.raises(InvalidInput, match="not among"):
         explain_fused(found, 999)
-    refined = rerank_training_free(found.docs, found.scores, np.zeros(1))
+    refined = rerank_training_free(found, np.zeros(1))
     with pytest.raises(InvalidInput, match="first stage's explanation"):
         explain_reranked(refined, int(refined.docs[-1]), Explanation(1e9, "wrong"))
 
@@ -272,7 +278,7 @@ def test_scores_of_32_bits_are_explained_all_the_same() -> None:
     assert total == node.value
     corrections = [abs(part.value) for part in node.parts if part.kind == "correction"]
     assert 0.0 < sum(corrections) < 1e-6 * sum(abs(part.value) for part in node.parts)
-    refined = rerank_training_free(found.docs, found.scores, np.zeros(1))
+    refined = rerank_training_free(found, np.zeros(1))
     last = int(refined.docs[-1])
     near = explain_reranked(refined, last, Explanation(float(np.float32(refined.scores[-1])), "first stage"))
     assert near.parts[0].value + near.parts[1].value == near.value and near.parts[1].kind == "correction"
@@ -308,11 +314,11 @@ def test_every_node_says_what_it_is() -> None:
         "details": dict(term.details),
     }  # fmt: skip
     assert Explanation(1.0, "x").to_dict() == {"value": 1.0, "label": "x", "kind": "score"}
-    refined = rerank_training_free(found.docs, found.scores, np.ones(2), np.zeros(2))
-    signals = explain_reranked(refined, int(refined.docs[0]), fields=("photo", "caption", "photo"))
+    refined = rerank_training_free(found, np.ones(2), np.zeros(2), fields=("photo", "caption", "photo"))
+    signals = explain_reranked(refined, int(refined.docs[0]))
     assert signals.kind == "rerank"
     assert [(part.kind, part.field) for part in signals.parts] == [("signal", "photo"), ("signal", "caption")]
-    one = rerank_dense(found.docs, found.scores, np.array([0.5]))
-    (cosine,) = explain_reranked(one, int(one.docs[0]), fields=("dense",)).parts
+    one = rerank_dense(found, np.array([0.5]))
+    (cosine,) = explain_reranked(one, int(one.docs[0])).parts
     assert (cosine.kind, cosine.field, cosine.value) == ("cosine", "dense", 0.5)
     assert explain_reranked(one, int(one.docs[1])).kind == "rerank"

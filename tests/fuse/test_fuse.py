@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zipfian.errors import InvalidInput
-from zipfian.fuse import POOL, RRF, Adaptive, Candidates, FieldList, Linear, Method, gather, method_from_json
+from zipfian.fuse import POOL, RRF, Adaptive, Candidates, Linear, Method, Ranking, gather, method_from_json
 from zipfian.fuse.normalise import constants, population
 
 METHODS: list[Method] = [
@@ -40,13 +40,13 @@ class Corpus:
         self.covered = np.where(words > 0.0, rng.random(n), 0.0)
         self.n = n
 
-    def field(self, i: int, depth: int) -> FieldList:
+    def field(self, i: int, depth: int) -> Ranking:
         column = self.scores[:, i]
         able = ~np.isnan(column) & ((column > 0) if i < 2 else True)
         docs = np.flatnonzero(able)
         docs = docs[np.lexsort((docs, -column[docs]))][:depth]
         n_scored = self.n if i < 2 else int(able.sum())
-        return FieldList(self.names[i], docs, column[docs], n_scored, weight=WEIGHTS[self.names[i]])
+        return Ranking.of(self.names[i], docs, column[docs], n_scored, weight=WEIGHTS[self.names[i]])
 
     def candidates(self, depth: int) -> Candidates:
         fields = [self.field(i, depth) for i in range(3)]
@@ -80,10 +80,10 @@ def test_shares_add_up_to_the_bit_and_order_is_total(seed: int, n: int, method: 
         for share in fused.shares[row]:
             total += float(share)
         assert total == fused.scores[row]
-    scale = np.ones(len(fused)) if fused.scale is None else fused.scale
-    shares = fused.normalised * (fused.weights * scale[:, None])
-    if fused.reward is not None:
-        shares[:, fused.lexical] += fused.reward
+    scale = np.ones(len(fused)) if fused.fusion.scale is None else fused.fusion.scale
+    shares = fused.normalised * (fused.fusion.weights * scale[:, None])
+    if fused.fusion.reward is not None:
+        shares[:, fused.fusion.lexical] += fused.fusion.reward
     np.testing.assert_array_equal(fused.shares, shares)
     assert np.all(np.diff(fused.scores) <= 0)
     if not isinstance(method, RRF):
@@ -96,7 +96,7 @@ def test_shares_add_up_to_the_bit_and_order_is_total(seed: int, n: int, method: 
 def test_proved_hits_are_those_of_a_search_over_everything(seed: int, n: int, method: Method) -> None:
     corpus = Corpus(seed, n)
     some, every = corpus.search(method, 40), corpus.search(method, 10 * n)
-    assert some.docs[: some.proved].tolist() == every.docs[: some.proved].tolist()
+    assert some.docs[: some.fusion.proved].tolist() == every.docs[: some.fusion.proved].tolist()
 
 
 def test_how_many_are_proved_by_hand() -> None:
@@ -108,12 +108,12 @@ def test_how_many_are_proved_by_hand() -> None:
     )
     fused = Linear({"a": 1.0, "b": 3.0}, "none").fuse(found)
     assert fused.docs.tolist() == [4, 6, 5, 7] and fused.scores.tolist() == [10.5, 10.5, 10.0, 9.9]
-    assert fused.proved == 2
-    assert fused.top(1).proved == 1
+    assert fused.fusion.proved == 2
+    assert fused.top(1).fusion.proved == 1
     whole = gather(
         lists(("a", [4, 5], [6.0, 4.0], 2), ("b", [5, 4], [2.5, 2.0], 2)), lambda i, d: np.zeros(len(d))
     )  # both lists hold every document there is: outside, a field has its lowest score at best
-    assert Linear({}, "none").fuse(whole).proved == 2
+    assert Linear({}, "none").fuse(whole).fusion.proved == 2
 
 
 @settings(max_examples=40, deadline=None)
@@ -127,8 +127,8 @@ def test_the_order_of_fields_changes_no_ranking(seed: int, order: Sequence[int])
     assert one.docs[:5].tolist() == two.docs[:5].tolist()
 
 
-def lists(*rows: tuple[str, list[int], list[float], int]) -> list[FieldList]:
-    return [FieldList(n, np.array(d, np.int64), np.array(s, np.float64), size) for n, d, s, size in rows]
+def lists(*rows: tuple[str, list[int], list[float], int]) -> list[Ranking]:
+    return [Ranking.of(n, np.array(d, np.int64), np.array(s, np.float64), size) for n, d, s, size in rows]
 
 
 def test_whoever_missed_a_list_is_scored_exactly() -> None:
@@ -165,12 +165,12 @@ def test_rrf_breaks_ties_by_exact_scores() -> None:
 
 def test_the_population_holds_documents_that_share_nothing() -> None:
     field = lists(("words", [3], [4.0], 1_000))[0]
-    assert population(field).tolist() == [4.0] + [0.0] * (POOL - 1)
-    numbers = constants(field, "z")
+    assert population(field, field.voice).tolist() == [4.0] + [0.0] * (POOL - 1)
+    numbers = constants(field, field.voice, "z")
     # one match among a hundred: as decided as a field can be
     assert (4.0 - numbers["mean"]) / numbers["deviation"] == pytest.approx(np.sqrt(POOL - 1))
     few = lists(("dense", [3], [0.4], 1))[0]
-    assert population(few).tolist() == [0.4]
+    assert population(few, few.voice).tolist() == [0.4]
 
 
 def test_linear_by_hand() -> None:
@@ -201,11 +201,11 @@ def test_a_document_without_a_vector_counts_as_the_last() -> None:
 def test_a_field_that_found_nothing_counts_for_nothing() -> None:
     def weights(words: list[float]) -> list[float]:
         rows = [
-            FieldList("words", np.arange(len(words)), np.array(words), 50),
-            FieldList("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, weight=0.5, mean_words=100.0),
-            FieldList("latent", np.arange(2), np.array([5.0, 1.0]), 50),
+            Ranking.of("words", np.arange(len(words)), np.array(words), 50),
+            Ranking.of("deep", np.arange(3), np.array([0.9, 0.8, 0.2]), 50, weight=0.5, mean_words=100.0),
+            Ranking.of("latent", np.arange(2), np.array([5.0, 1.0]), 50),
         ]
-        return Adaptive().fuse(gather(rows, lambda i, d: np.zeros(len(d)))).weights.tolist()
+        return Adaptive().fuse(gather(rows, lambda i, d: np.zeros(len(d)))).fusion.weights.tolist()
 
     assert weights([3.0]) == [1.0, 0.5, 1.0]
     assert weights([]) == [0.0, 0.5, 1.0]
@@ -217,7 +217,7 @@ class TestRewards:
 
     def fused(self, covered: list[float], method: Adaptive | None = None) -> Any:
         words, dense = np.linspace(2.0, 1.0, 10)[::-1], np.linspace(0.9, 0.1, 10)
-        fields = [FieldList("words", *_best(words), 50), FieldList("dense", *_best(dense), 50, 0.5)]
+        fields = [Ranking.of("words", *_best(words), 50), Ranking.of("dense", *_best(dense), 50, 0.5)]
         share = np.array(covered)
         found = gather(fields, lambda i, d: (words, dense)[i][d], covered=(0, lambda docs: share[docs]))
         return (method or Adaptive()).fuse(found)
@@ -227,37 +227,37 @@ class TestRewards:
         fused = self.fused(covered)
         lead = (0.9 - 0.2) / np.std(covered)
         row = fused.docs.tolist().index(9)
-        assert row == 0 and fused.reward[row] == pytest.approx(8.0 * lead * 0.9**4)
-        assert fused.shares[row, 0] == pytest.approx(fused.normalised[row, 0] + fused.reward[row])
+        assert row == 0 and fused.fusion.reward[row] == pytest.approx(8.0 * lead * 0.9**4)
+        assert fused.shares[row, 0] == pytest.approx(fused.normalised[row, 0] + fused.fusion.reward[row])
         assert fused.scores[row] == fused.shares[row].sum()
-        assert not fused.reward[1:].any() and fused.covered[row] == 0.9
+        assert not fused.fusion.reward[1:].any() and fused.fusion.covered[row] == 0.9
 
     def test_what_half_of_the_words_are_worth(self) -> None:
-        whole, half = (self.fused([0.0] * 9 + [share]).reward.max() for share in (1.0, 0.5))
+        whole, half = (self.fused([0.0] * 9 + [share]).fusion.reward.max() for share in (1.0, 0.5))
         assert half == pytest.approx(whole / 16), "the same distance in deviations, the fourth power of the share"
 
     @pytest.mark.parametrize("covered", [[0.7] * 10, [0.0] * 10])
     def test_nobody_stands_out(self, covered: list[float]) -> None:
-        assert self.fused(covered).reward is None
+        assert self.fused(covered).fusion.reward is None
 
     def test_where_ten_documents_have_the_words_the_other_fields_decide(self) -> None:
         words = np.linspace(3.0, 1.0, 30)
         for having, rewarded in ((9, True), (10, False)):
             share = np.where(np.arange(30) < having, 1.0, 0.1)
-            fields, covered = [FieldList("words", *_best(words), 50)], (0, share.__getitem__)
+            fields, covered = [Ranking.of("words", *_best(words), 50)], (0, share.__getitem__)
             found = gather(fields, lambda i, d: words[d], None, covered)
-            assert (Adaptive().fuse(found).reward is not None) == rewarded
+            assert (Adaptive().fuse(found).fusion.reward is not None) == rewarded
 
     def test_words_that_count_for_nothing_reward_nothing(self) -> None:
-        assert self.fused([0.0] * 9 + [1.0], Adaptive({"words": 0.0, "dense": 1.0})).reward is None
+        assert self.fused([0.0] * 9 + [1.0], Adaptive({"words": 0.0, "dense": 1.0})).fusion.reward is None
 
     def test_a_document_outside_could_have_all_the_words(self) -> None:
-        assert self.fused([0.0] * 9 + [0.5]).proved == 0, "half of them here, all of them perhaps elsewhere"
-        assert self.fused([0.0] * 9 + [1.0]).proved <= 1
+        assert self.fused([0.0] * 9 + [0.5]).fusion.proved == 0, "half of them here, all of them perhaps elsewhere"
+        assert self.fused([0.0] * 9 + [1.0]).fusion.proved <= 1
 
     def test_a_document_that_is_only_looked_at_moves_no_other(self) -> None:
         words = np.array([2.0, 1.5, 1.0, 0.0])
-        field = FieldList("words", np.arange(3), words[:3], 50)
+        field = Ranking.of("words", np.arange(3), words[:3], 50)
         share = np.array([1.0, 0.1, 0.1, 0.9])
 
         def fuse(also: Any) -> Any:
@@ -274,9 +274,9 @@ def test_a_document_is_judged_by_the_fields_that_can_read_it() -> None:
     image = np.array([0.1, 0.0, 0.2, 0.1, 0.0, 0.3, 0.2, 0.9, 0.1, 0.0])
     columns = (text, words, image)
     fields = [
-        FieldList("dense-text", np.arange(5), text[:5], 5, 0.5, mean_words=60.0, source="text"),
-        FieldList("words", np.arange(2), words[:2], 10, source="text"),
-        FieldList("aligned", *_best(image), 10, source="image"),
+        Ranking.of("dense-text", np.arange(5), text[:5], 5, 0.5, mean_words=60.0, source="text"),
+        Ranking.of("words", np.arange(2), words[:2], 10, source="text"),
+        Ranking.of("aligned", *_best(image), 10, source="image"),
     ]
     fused = Adaptive().fuse(gather(fields, lambda i, d: columns[i][d]))
     at = fused.docs.tolist()
@@ -284,13 +284,15 @@ def test_a_document_is_judged_by_the_fields_that_can_read_it() -> None:
     row = at.index(7)
     assert np.isnan(fused.raw[row, :2]).all()
     assert fused.shares[row, :2].tolist() == [0.0, 0.0], "what cannot read it has no part in it"
-    assert fused.scale is not None and fused.scale[row] == pytest.approx(fused.weights.sum() / fused.weights[2])
-    assert fused.scores[row] == pytest.approx(fused.normalised[row, 2] * fused.weights.sum())
+    assert fused.fusion.scale is not None and fused.fusion.scale[row] == pytest.approx(
+        fused.fusion.weights.sum() / fused.fusion.weights[2]
+    )
+    assert fused.scores[row] == pytest.approx(fused.normalised[row, 2] * fused.fusion.weights.sum())
     for i in range(len(at)):  # shares still add up, from left to right
         assert float(fused.shares[i, 0]) + float(fused.shares[i, 1]) + float(fused.shares[i, 2]) == fused.scores[i]
     captioned = at.index(1)
     assert not np.isnan(fused.raw[captioned]).any()
-    assert 0 <= fused.proved <= len(at)
+    assert 0 <= fused.fusion.proved <= len(at)
 
 
 def _best(column: Any) -> tuple[Any, Any]:
@@ -302,10 +304,10 @@ def _best(column: Any) -> tuple[Any, Any]:
     ("words", "weight"), [(None, 0.5), (400.0, 0.5), (50.0, 0.5), (25.0, 1.0), (3.0, 2.0), (0.0, 2.0)]
 )
 def test_vectors_of_short_texts_count_for_more(words: float | None, weight: float) -> None:
-    field = FieldList("dense", np.arange(2), np.array([0.9, 0.1]), 2, 0.5, mean_words=words)
+    field = Ranking.of("dense", np.arange(2), np.array([0.9, 0.1]), 2, 0.5, mean_words=words)
     fused = Adaptive().fuse(gather([field], lambda i, d: np.zeros(len(d))))
-    assert fused.weights.tolist() == [weight]
-    assert fused.about["signals"]["dense"]["mean_words"] == words
+    assert fused.fusion.weights.tolist() == [weight]
+    assert fused.fusion.about["signals"]["dense"]["mean_words"] == words
 
 
 def test_words_decide_where_one_document_has_all_of_a_rare_query() -> None:
@@ -316,19 +318,19 @@ def test_words_decide_where_one_document_has_all_of_a_rare_query() -> None:
     dense = np.linspace(0.6, 0.2, n)
     dense[41] = 0.1
     fields = [
-        FieldList("words", np.array([41]), np.array([8.0]), n),
-        FieldList("dense", np.argsort(-dense, kind="stable"), np.sort(dense)[::-1], n, 0.5),
+        Ranking.of("words", np.array([41]), np.array([8.0]), n),
+        Ranking.of("dense", np.argsort(-dense, kind="stable"), np.sort(dense)[::-1], n, 0.5),
     ]
     fused = Adaptive().fuse(gather(fields, lambda i, d: (words, dense)[i][d]))
     assert fused.docs[0] == 41
-    assert fused.about["signals"]["words"]["peak"] > fused.about["signals"]["dense"]["peak"]
+    assert fused.fusion.about["signals"]["words"]["peak"] > fused.fusion.about["signals"]["dense"]["peak"]
 
 
 def test_nothing_found_at_all() -> None:
     empty = lists(("words", [], [], 0), ("dense", [], [], 0))
     for method in (Linear(), Adaptive(), RRF()):
         fused = method.fuse(gather(empty, lambda i, d: np.zeros(len(d))))
-        assert len(fused) == 0 and fused.proved == 0
+        assert len(fused) == 0 and fused.fusion.proved == 0
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -367,7 +369,7 @@ def zeros(_: int, docs: Any) -> Any:
         (lambda: Linear({"x": 1.0}).fuse(gather(lists(("a", [1], [2.0], 3)), zeros)), "fields are: a"),
         (
             lambda: Adaptive().fuse(
-                gather([FieldList("dense", np.arange(1), np.ones(1), 1, mean_words=float("nan"))], zeros)
+                gather([Ranking.of("dense", np.arange(1), np.ones(1), 1, mean_words=float("nan"))], zeros)
             ),
             "words per document",
         ),

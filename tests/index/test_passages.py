@@ -120,11 +120,11 @@ def test_a_merge_after_deletes_equals_a_rebuild(given_parts: Any, seed: int) -> 
         assert before.vocabulary[0] == after.vocabulary[0]
         assert before.vocabulary[1].tolist() == after.vocabulary[1].tolist()
     for name in ("dense", "given") if merged.n_docs else ():
-        a, b = merged.vectors_of(name), built.vectors_of(name)
-        assert a is not None and b is not None
-        assert a.array(name).tobytes() == b.array(name).tobytes()
-        for side in ("first", "starts", "ends") if b.passages else ():
-            assert np.array_equal(getattr(a.passages, side), getattr(b.passages, side))
+        found, wanted = merged.vectors_of(name), built.vectors_of(name)
+        assert found is not None and wanted is not None
+        assert found.array(name).tobytes() == wanted.array(name).tobytes()
+        for side in ("first", "starts", "ends") if wanted.passages else ():
+            assert np.array_equal(getattr(found.passages, side), getattr(wanted.passages, side))
         old, new = (DenseSearcher.from_segments(name, some, name) for some in (readers, [merged]))
         assert old.n_vectors == new.n_vectors
 

@@ -12,6 +12,7 @@ from zipfian.cli._collection import folder_of, opened, place, trusted
 from zipfian.cli._inspect_page import DEFAULT_TERMS, Example, Page, about, list_lines, page_lines
 from zipfian.cli._inspect_vocabulary import term_number
 from zipfian.cli._output import note, print_json
+from zipfian.encode.passages import Reading
 from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _examples(
         document = searcher.document(row if passages is None else passages.document(row))
         stored, span = searcher.settings.stored(document), None if passages is None else passages.span(row)
         if span is not None:
-            stored = replace(stored, text=(stored.text or "")[slice(*span)])
+            stored = replace(stored, text=Reading.of(stored.text or "", span).text)
         found, problem = field.places(stored, [term], {term: weight})
         where = found.get(term, [])
         patches, files = _patches(args, collection, where, term, document.id)

@@ -22,7 +22,7 @@ from zipfian.fields.query import Query, encode_together
 from zipfian.retrieve.validate import check_k, check_offset
 
 AT_ONCE = 64
-"""Questions encoded together: 50 MB of patches where they are pictures."""
+"""Queries encoded together: 50 MB of patches where they are pictures."""
 
 PLANNED = {
     "fields": "fields",
@@ -41,7 +41,7 @@ OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus")
 class Asking:
     """What is looked for, which of its hits are wanted, and how."""
 
-    question: Query
+    query: Query
     k: int
     offset: int = 0
     where: Mapping[str, Any] | None = None
@@ -50,13 +50,13 @@ class Asking:
     """For `make_plan`."""
 
     @classmethod
-    def of(cls, asked: Any, image: Any, k: Any, options: Mapping[str, Any]) -> Asking:
+    def of(cls, query: Any, image: Any, k: Any, options: Mapping[str, Any]) -> Asking:
         """From the arguments of `Collection.search`."""
         offset, bonus = options.get("offset", 0), options.get("exact_match_bonus", 0.0)
         check_offset(offset, check_k(k))
         check_bonus(bonus)
         how = {PLANNED[name]: value for name, value in options.items() if name in PLANNED}
-        return cls(Query.of(asked, image, options.get("query_encoder")), k, offset, options.get("where"), bonus, how)
+        return cls(Query.of(query, image, options.get("query_encoder")), k, offset, options.get("where"), bonus, how)
 
     @property
     def depth(self) -> int:
@@ -85,7 +85,7 @@ def askings(queries: Any, images: Any, k: Any, options: Mapping[str, Any]) -> li
             known = ", ".join((*OTHERS, *PLANNED))
             raise InvalidInput(f"search_many has no option {shown(name)}; options of a search are {known}")
     most = limits.MAX_BATCH_HITS // check_k(k)
-    return [Asking.of(asked, image, k, options) for asked, image in _pairs(queries, images, most)]
+    return [Asking.of(query, image, k, options) for query, image in _pairs(queries, images, most)]
 
 
 def _pairs(queries: Any, images: Any, most: int) -> Iterator[tuple[Any, Any]]:
@@ -113,7 +113,7 @@ def _listed(name: str, given: Any, most: int) -> list[Any] | None:
 
 
 def answer_all(answers: Answers, wanted: Sequence[Asking], threads: int | None) -> list[Results]:
-    """Answers in order: an encoder sees many questions at once, and the searches share some threads."""
+    """Answers in order: an encoder sees many queries at once, and the searches share some threads."""
     check_threads(threads)
     plans = [answers.plan(asking) for asking in wanted]
     out: list[Results] = []
@@ -126,17 +126,17 @@ def answer_all(answers: Answers, wanted: Sequence[Asking], threads: int | None) 
 
 
 def _encode(settings: Settings, some: Sequence[Asking], plans: Sequence[SearchPlan]) -> None:
-    """The passes that the plans' fields will ask for, one for all questions with the same fields."""
+    """The passes that the plans' fields will ask for, one for all queries with the same fields."""
     groups: dict[tuple[str, ...], list[Query]] = {}
     for asking, plan in zip(some, plans, strict=True):
-        question = asking.question.asked_by(plan.query_encoder)
-        if question.vector is not None or question.terms is not None:
+        query = asking.query.asked_by(plan.query_encoder)
+        if query.vector is not None or query.terms is not None:
             continue
         names = (*plan.fields, *filter(None, (plan.reranker, plan.captions, plan.late)))
-        needed = (n for n in names if settings.field(n).needs(question) is not None)
-        groups.setdefault(tuple(dict.fromkeys(needed)), []).append(question)
-    for names, questions in groups.items():
-        encode_together(questions, [settings.field(n) for n in names])
+        needed = (n for n in names if settings.field(n).needs(query) is not None)
+        groups.setdefault(tuple(dict.fromkeys(needed)), []).append(query)
+    for names, queries in groups.items():
+        encode_together(queries, [settings.field(n) for n in names])
 
 
 def check_threads(threads: Any) -> None:

@@ -17,7 +17,7 @@ from zipfian.collection.languages import listed, named, readable
 from zipfian.collection.trust import IMAGE_COLUMN, Trust
 from zipfian.encode.base import Encoder, groups, languages_of
 from zipfian.encode.cache import EncodingCache, content_hash
-from zipfian.encode.passages import passages
+from zipfian.encode.passages import Reading, passages
 from zipfian.encode.registry import find
 from zipfian.encode.session import side_by_side
 from zipfian.encode.shards import Form
@@ -125,7 +125,7 @@ class Encoding:
                 item.passages |= dict.fromkeys(own.readers, made)
                 for row in made:
                     rows.append((i, row))
-                    yield content[slice(*row.span)]
+                    yield Reading.of(content, row.span).text
             elif content is not None:
                 rows.append((i, item))
                 yield content

@@ -16,7 +16,7 @@ from zipfian.collection.opening import check_bytes, directory_of
 from zipfian.collection.plan import make_plan
 from zipfian.collection.query_cache import QueryCache
 from zipfian.collection.results import Document
-from zipfian.collection.retrievers import field_query
+from zipfian.collection.retrievers import make_retriever
 from zipfian.collection.search import FolderAnswers, explain_id
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
@@ -159,14 +159,14 @@ class FolderCollection(Collection):
     def _score(
         self,
         field: str,
-        question: Query,
+        query: Query,
         ids: Sequence[str],
         where: Mapping[str, Any] | None,
         scoring: Scoring | None,
     ) -> npt.NDArray[np.float64]:
         searcher = self.searcher()
-        searcher.settings.read(question)
-        prepared = field_query(searcher, field, question, scoring)
+        searcher.settings.read(query)
+        prepared = make_retriever(searcher, field, query, scoring)
         docs = searcher.numbers(ids)
         scores = prepared.score(docs)
         mask = searcher.mask(where)
@@ -174,9 +174,9 @@ class FolderCollection(Collection):
             scores[~mask[docs]] = np.nan
         return scores
 
-    def _explain(self, question: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
+    def _explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
         searcher = self.searcher()
-        return explain_id(searcher, question, make_plan(searcher.settings, question, **how), doc_id)
+        return explain_id(searcher, query, make_plan(searcher.settings, query, **how), doc_id)
 
     def get(self, id: str) -> Document | None:
         searcher = self.searcher()

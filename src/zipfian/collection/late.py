@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.collection.outcome import FirstStage
 from zipfian.collection.results import Document
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import content_hash
@@ -24,8 +23,8 @@ from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.explain.fusion import explain_reranked
 from zipfian.fields.places import places_of
 from zipfian.fields.query import Query
+from zipfian.fuse.ranking import Ranking
 from zipfian.rerank.late import rerank_late, rows
-from zipfian.rerank.result import Reranked
 from zipfian.types import Encoded, Explanation
 
 KEPT_BYTES = 128 * 1024 * 1024
@@ -81,21 +80,21 @@ class _Found:
 
 
 class LateQuery:
-    """A question ready to be compared with candidates, token by token, through the encoder of one field."""
+    """A query ready to be compared with candidates, token by token, through the encoder of one field."""
 
-    def __init__(self, searcher: Any, name: str, question: Query) -> None:
+    def __init__(self, searcher: Any, name: str, query: Query) -> None:
         field = searcher.settings.field(name)
         if not field.tokens or field.encoder is None:
             raise InvalidInput(f"field {name!r} has no encoder whose tokens query and documents share")
         self.name = name
         self._searcher = searcher
-        self._question = question
+        self._query = query
         self._spec = field.encoder
-        self._query = question.encoded(field.encoder)
-        if not len(self._query.vectors):
+        self._encoded = query.encoded(field.encoder)
+        if not len(self._encoded.vectors):
             raise InvalidInput("the query has no tokens to compare: it is made of nothing the encoder knows")
 
-    def rerank(self, first: FirstStage, depth: int) -> Reranked:
+    def rerank(self, first: Ranking, depth: int) -> Ranking:
         """The first `depth` candidates by MaxSim; those without a stored text or picture stay below them."""
         documents = [self._searcher.document(doc) for doc in first.docs[:depth].tolist()]
         found = self._tokens(documents)
@@ -110,29 +109,27 @@ class LateQuery:
         if without:
             about |= {"without_tokens": without, "problem": found.problem}
         tokens = [NO_TOKENS if one is None else one.vectors for one in found.encoded]
-        return rerank_late(first.docs, first.scores, self._query.vectors, tokens, about=about)
+        return rerank_late(first, self._encoded.vectors, tokens, about=about)
 
-    def explain(self, reranked: Reranked, doc: int, coarse: Explanation) -> Explanation:
+    def explain(self, ranking: Ranking, doc: int, coarse: Explanation) -> Explanation:
         """One part per token of the query: what it is, and the document's token that is most like it."""
-        tree = explain_reranked(reranked, doc, coarse)
-        matched = reranked.about["places"].get(doc)
-        refined = doc in reranked.docs[: reranked.refined]
-        if not refined or matched is None:
+        tree, found = explain_reranked(ranking, doc, coarse), ranking.reranking
+        if found is None or ranking.rows[doc] >= found.refined:
             return tree
         document = self._searcher.document(doc)
         (encoded,) = self._tokens([document]).encoded
         parts = []
-        for i, (part, token) in enumerate(zip(tree.parts, matched, strict=True)):
+        for i, (part, token) in enumerate(zip(tree.parts, found.about["places"][doc], strict=True)):
             where = () if encoded is None or token >= len(encoded.vectors) else _place(encoded, token, document.text)
             parts.append(replace(part, label=self._label(i), evidence=where, field=self.name))
         return replace(tree, label=f"reranked: each token of the query with the most similar one ({self.name})",
                        parts=tuple(parts))  # fmt: skip
 
     def _label(self, i: int) -> str:
-        first, second = self._query.places[i].tolist()
-        if self._query.grid is not None:
+        first, second = self._encoded.places[i].tolist()
+        if self._encoded.grid is not None:
             return f"query patch in row {first + 1}, column {second + 1}"
-        return (self._question.text or "")[first:second] or f"token {i + 1}"
+        return (self._query.text or "")[first:second] or f"token {i + 1}"
 
     def _tokens(self, documents: Sequence[Document]) -> _Found:
         """Of each document: from memory, or encoded now."""
@@ -167,7 +164,7 @@ class LateQuery:
                     TOKENS.put(key, kept)
                 else:
                     problems[i] = f"{documents[i].id!r}: {outcome}"
-            self._question.seconds[0] += time.perf_counter() - start
+            self._query.seconds[0] += time.perf_counter() - start
         return _Found(made, problems[min(problems)] if problems else None)
 
     def _content(self, document: Document, encoder: Encoder[Any]) -> Any:

@@ -33,8 +33,8 @@ def to_html(found: Results) -> str:
     rows = [_row(found, hit) for hit in found[: limits.MAX_SHOWN_HITS]]
     left = len(found) - len(rows)
     more = f'<p style="{_DIM}">and {left:,} more</p>' if left else ""
-    asked = f" for {_text(found.query)}" if isinstance(found.query, str) else ""
-    title = f'<p style="{_DIM}">{len(found):,} hits{asked}, {found.timings["total"] * 1e3:.1f} ms</p>'
+    query = f" for {_text(found.query)}" if isinstance(found.query, str) else ""
+    title = f'<p style="{_DIM}">{len(found):,} hits{query}, {found.timings["total"] * 1e3:.1f} ms</p>'
     head = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("", "document", "score", "why"))
     return f"<div>{title}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}</div>"
 

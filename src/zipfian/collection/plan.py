@@ -1,4 +1,4 @@
-"""Which fields answer a question, how they are fused, and who reranks: settled before anything is searched."""
+"""Which fields answer a query, how they are fused, and who reranks: settled before anything is searched."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ class SearchPlan:
         return out
 
 
-def make_plan(settings: Settings, question: Query, *, ann: str | None = None, **how: Any) -> SearchPlan:
-    """The plan for a question; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
-    settings.read(question)
-    plan = replace(_exact_plan(settings, question, **how), language=question.language)
-    if question.mode == "table" and question.text is not None:
-        plan = _without_networks(plan, settings, question)
+def make_plan(settings: Settings, query: Query, *, ann: str | None = None, **how: Any) -> SearchPlan:
+    """The plan for a query; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
+    settings.read(query)
+    plan = replace(_exact_plan(settings, query, **how), language=query.language)
+    if query.mode == "table" and query.text is not None:
+        plan = _without_networks(plan, settings, query)
     if ann is None:
         return plan
     if not isinstance(ann, str) or ann not in FAMILIES:
@@ -121,13 +121,13 @@ def make_plan(settings: Settings, question: Query, *, ann: str | None = None, **
     return replace(plan, ann=ann)
 
 
-def _without_networks(plan: SearchPlan, settings: Settings, question: Query) -> SearchPlan:
+def _without_networks(plan: SearchPlan, settings: Settings, query: Query) -> SearchPlan:
     """The same plan for a caller who wants no network to read the text: fused fields that need one stay out.
 
     Where the plan cannot be carried out without such a field, that is an error: no other method answers for it.
     """
     fields = {name: settings.field(name) for name in plan.fields}
-    needing = tuple(n for n, field in fields.items() if field.takes == "text" and field.needs(question) is not None)
+    needing = tuple(n for n, field in fields.items() if field.takes == "text" and field.needs(query) is not None)
     rest = tuple(name for name in plan.fields if name not in needing)
     judges = [name for name in (plan.reranker, plan.late) if name is not None]
     if not rest or judges or (needing and plan.name == "fusion"):
@@ -143,11 +143,11 @@ def _without_networks(plan: SearchPlan, settings: Settings, question: Query) -> 
 
 
 def _exact_plan(
-    settings: Settings, question: Query, *, k: int = 1, fields: str | Sequence[str] | None = None,
+    settings: Settings, query: Query, *, k: int = 1, fields: str | Sequence[str] | None = None,
     method: str | Method | None = None, preset_name: str | None = None, scoring: Scoring | None = None,
     depth: int | AdaptiveK | None = None,
 ) -> SearchPlan:  # fmt: skip
-    """The plan for a question; `depth` is the number of candidates to rerank where somebody does, or who chooses it."""
+    """The plan for a query; `depth` is the number of candidates to rerank where somebody does, or who chooses it."""
     if scoring is not None:
         check_scoring(scoring)
     if method is not None and preset_name is not None:
@@ -156,32 +156,32 @@ def _exact_plan(
         if fields is not None:
             raise InvalidInput(f"method={method!r} names a field, and so does fields={shown(fields)}: give one of them")
         fields, method = method, None
-    named = None if fields is None else _named(settings, question, fields)
+    named = None if fields is None else _named(settings, query, fields)
     if named is not None and len(named) == 1 and method is None and preset_name is None:
         (field,) = named
         return SearchPlan(field, (field,), scoring={} if scoring is None else {field: scoring})
-    fitting = named or {name: one for name, one in settings.fields.items() if question.fits(one)}
+    fitting = named or {name: one for name, one in settings.fields.items() if query.fits(one)}
     if not fitting:
         raise InvalidInput(
-            f"no field of this collection takes {question.describe()}; it has: {', '.join(settings.fields)}"
+            f"no field of this collection takes {query.describe()}; it has: {', '.join(settings.fields)}"
         )
-    if question.terms is not None and len(fitting) > 1:
+    if query.terms is not None and len(fitting) > 1:
         raise InvalidInput(f"several fields take terms ({', '.join(fitting)}): name one with fields=")
-    fitting, unread = _read(named or _first_of_each(fitting), question)
+    fitting, unread = _read(named or _first_of_each(fitting), query)
     how = (k, method, preset_name, scoring, depth)
-    made = _chosen(fitting, question, *how, all_of_them=named is not None)
+    made = _chosen(fitting, query, *how, all_of_them=named is not None)
     return replace(made, unread=unread) if unread else made
 
 
-def _read(fitting: dict[str, Field], question: Query) -> tuple[dict[str, Field], tuple[str, ...]]:
+def _read(fitting: dict[str, Field], query: Query) -> tuple[dict[str, Field], tuple[str, ...]]:
     """The fields that read the language of a query, and those that do not; all of them where none does."""
-    spoken = question.language
+    spoken = query.language
     out = {n: field for n, field in fitting.items() if field.takes != "text" or readable(field.languages, spoken)}
     return (out, tuple(n for n in fitting if n not in out)) if out else (fitting, ())
 
 
 def _chosen(
-    fitting: dict[str, Field], question: Query, k: int, method: str | Method | None, preset_name: str | None,
+    fitting: dict[str, Field], query: Query, k: int, method: str | Method | None, preset_name: str | None,
     scoring: Scoring | None, depth: int | AdaptiveK | None, *, all_of_them: bool,
 ) -> SearchPlan:  # fmt: skip
     """How these fields are searched together; `all_of_them`, where a caller has named them."""
@@ -192,9 +192,9 @@ def _chosen(
     if method is None and len(fitting) == 1 and preset_name is None:
         return SearchPlan(*_single(fitting))
     if method is None or method == "hybrid":
-        made = _preset(fitting, question, preset_name, all_of_them=all_of_them)
+        made = _preset(fitting, query, preset_name, all_of_them=all_of_them)
     else:
-        made = _method(fitting, question, method)
+        made = _method(fitting, query, method)
     if depth is not None:
         if not made.reranks:
             raise InvalidInput(f"rerank_depth= is for methods that rerank, and {made.name!r} does not here")
@@ -207,7 +207,7 @@ def _chosen(
     return replace(made, rerank_depth=max(made.rerank_depth, k)) if made.reranks else made
 
 
-def _named(settings: Settings, question: Query, given: str | Sequence[str]) -> dict[str, Field]:
+def _named(settings: Settings, query: Query, given: str | Sequence[str]) -> dict[str, Field]:
     """The fields that a caller names; each must be able to answer."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, Sequence) or not names:
@@ -216,7 +216,7 @@ def _named(settings: Settings, question: Query, given: str | Sequence[str]) -> d
     if len(fields) < len(names):
         raise InvalidInput(f"fields= names a field twice: {', '.join(names)}")
     for name, field in fields.items():
-        question.check(name, field)
+        query.check(name, field)
     return fields
 
 
@@ -234,15 +234,15 @@ def _single(fitting: Mapping[str, Field]) -> tuple[str, tuple[str, ...]]:
 
 
 def _preset(
-    fitting: Mapping[str, Field], question: Query, name: str | None, *, all_of_them: bool = False
+    fitting: Mapping[str, Field], query: Query, name: str | None, *, all_of_them: bool = False
 ) -> SearchPlan:  # fmt: skip
     """What a preset makes of the fields: those it is for, or `all_of_them`, where a caller has named them."""
     if name is not None and (not isinstance(name, str) or name not in PRESETS):
         raise InvalidInput(f"unknown preset {shown(name)}; one of {', '.join(PRESETS)}")
-    content: Literal["text", "image"] = "image" if question.image is not None else "text"
+    content: Literal["text", "image"] = "image" if query.image is not None else "text"
     chosen: Preset = preset(name or "balanced", content)
     label = name or "hybrid"
-    if question.image is not None and question.text is not None:
+    if query.image is not None and query.text is not None:
         return SearchPlan(label, tuple(fitting), chosen.fusion, query_encoder=chosen.query_encoder)
     reranked = chosen.rerank == "dense"  # then pooled vectors come second, named or not
     wanted = (
@@ -267,7 +267,7 @@ def _takes_part(field: Field, chosen: Preset) -> bool:
     return field.in_presets and (chosen.vectors or not field.has_vectors) and (chosen.across or not field.across)
 
 
-def _method(fitting: Mapping[str, Field], question: Query, method: str | Method) -> SearchPlan:
+def _method(fitting: Mapping[str, Field], query: Query, method: str | Method) -> SearchPlan:
     fields = tuple(fitting)
     if not isinstance(method, str):
         if not hasattr(method, "fuse") or not hasattr(method, "depth"):
@@ -301,7 +301,7 @@ def _method(fitting: Mapping[str, Field], question: Query, method: str | Method)
     if name == TRAINING_FREE and variant in ("", *VARIANTS):
         return _training_free(fitting, method, variant or "all")
     if name == LATE:
-        return _late(fitting, question, method, variant or None)
+        return _late(fitting, query, method, variant or None)
     raise InvalidInput(
         f"unknown method {shown(method)}; methods are {', '.join(METHODS)} and the fields {', '.join(fitting)}"
     )
@@ -324,11 +324,11 @@ def _training_free(fitting: Mapping[str, Field], method: str, variant: Any) -> S
     )
 
 
-def _late(fitting: Mapping[str, Field], question: Query, method: str, wanted: str | None) -> SearchPlan:
+def _late(fitting: Mapping[str, Field], query: Query, method: str, wanted: str | None) -> SearchPlan:
     """Candidates of the inverted fields, ordered by tokens; `late:FIELD` names the field whose encoder makes them."""
     able = [n for n, field in fitting.items() if field.tokens]
     if not able:
-        advice = "'visual', Visual()" if question.image is not None else "'latent', Latent()"
+        advice = "'visual', Visual()" if query.image is not None else "'latent', Latent()"
         raise InvalidInput(
             f"method {method!r} compares tokens that one encoder makes of query and document, and no field here that "
             f"takes this query has such an encoder (fields: {', '.join(fitting)}); add one with add_field({advice})"

@@ -41,13 +41,13 @@ class QueryCache(Generic[Kept]):
         return made, False
 
 
-def key_of(question: Query, plan: SearchPlan, k: int, where: Mapping[str, Any] | None, bonus: float) -> str | None:
+def key_of(query: Query, plan: SearchPlan, k: int, where: Mapping[str, Any] | None, bonus: float) -> str | None:
     """A key that differs wherever the result could; None where telling costs more than searching."""
-    asked = question.key()
-    if asked is None:
+    known = query.key()
+    if known is None:
         return None
     scoring = {name: formula.to_json() for name, formula in plan.scoring.items()}
     try:
-        return json.dumps([asked, plan.to_json(), plan.query_encoder, scoring, k, where, bonus], sort_keys=True)
+        return json.dumps([known, plan.to_json(), plan.query_encoder, scoring, k, where, bonus], sort_keys=True)
     except (TypeError, ValueError):
         return None  # dates and the like in a filter: searched anew

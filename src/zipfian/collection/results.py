@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -13,6 +14,7 @@ from zipfian.collection.notebook import to_html
 from zipfian.errors import InvalidInput, shown
 from zipfian.explain.highlight import Snippet
 from zipfian.explain.terms import compare
+from zipfian.fuse.ranking import Ranking
 from zipfian.types import Explanation
 
 
@@ -28,6 +30,21 @@ class FieldHit:
     """What of the hit's score came from this field, in the score's own unit; a hit's shares add up to its score."""
     normalised: float | None = None
     """The score on the scale that fields were fused on; None where one field answered alone."""
+
+
+EXACT = "exact match"
+"""Whose share the bonus for an exact match is; no field can have a name with a space in it."""
+
+
+def fields_of(ranking: Ranking, row: int) -> dict[str, FieldHit]:
+    """How each field saw a hit, and what it gave to the score: the shares add up to it."""
+    out: dict[str, FieldHit] = {}
+    for name, raw, ranks, shares, scaled in ranking.columns:
+        share = shares[row]
+        if share == share:  # not NaN: the field was asked about this document
+            normalised = None if scaled is None or math.isnan(scaled[row]) else scaled[row]
+            out[name] = FieldHit(ranks[row] or None, raw[row], share, normalised)
+    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A question made ready for one field of one snapshot: search it, score given documents, explain one."""
+"""A query made ready for one field of one snapshot: search it, score given documents, explain one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.searcher import Searcher
+from zipfian.encode.passages import Reading
 from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe, explain_field
 from zipfian.fields.base import Field
-from zipfian.fields.places import Places, moved, tokens
+from zipfian.fields.places import Places, in_document, tokens
 from zipfian.fields.query import Query, Vector
 from zipfian.fuse.signals import coverage, covered_by
 from zipfian.retrieve.dense import DenseSearcher
@@ -86,34 +87,34 @@ class VectorRetriever(Retriever, Protocol):
         ...
 
 
-MakeQuery = Callable[[Any, str, Query, Scoring | None, str | None], Retriever]
-"""As `field_query`: an engine's read side, a field's name, the question, another formula, a FAISS family."""
+MakeRetriever = Callable[[Any, str, Query, Scoring | None, str | None], Retriever]
+"""As `make_retriever`: an engine's read side, a field's name, the query, another formula, a FAISS family."""
 
 
 class PostingsRetriever:
     """A field with an inverted index."""
 
-    def __init__(self, searcher: Searcher, name: str, question: Query, scoring: Scoring | None) -> None:
+    def __init__(self, searcher: Searcher, name: str, query: Query, scoring: Scoring | None) -> None:
         self.name = name
         self.field = searcher.settings.postings(name)
-        self._open = searcher
-        self._question = question
-        self._searcher: FieldSearcher = searcher.field_searcher(self.field.of or name)
+        self._searcher = searcher
+        self._query = query
+        self._postings: FieldSearcher = searcher.field_searcher(self.field.of or name)
         self._shown = self.field if self.field.of is None else searcher.settings.postings(self.field.of)
         """The field whose postings are searched: it knows where its terms stand."""
         self._passages = searcher.passages(self.field.of or name)
-        self._terms = self.field.terms_of(question)
-        self.prepared: TermQuery = self._searcher.prepare(self._terms, scoring or self.field.scoring)
+        self._terms = self.field.terms_of(query)
+        self.prepared: TermQuery = self._postings.prepare(self._terms, scoring or self.field.scoring)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         if self._passages is not None:
-            return self._passages.search(partial(self._searcher.search, self.prepared), k, mask)
-        return self._searcher.search(self.prepared, k, mask)
+            return self._passages.search(partial(self._postings.search, self.prepared), k, mask)
+        return self._postings.search(self.prepared, k, mask)
 
     def score(self, docs: Ints) -> F64:
         if self._passages is not None:
-            return self._passages.score(partial(self._searcher.score, self.prepared), docs)
-        return self._searcher.score(self.prepared, docs)
+            return self._passages.score(partial(self._postings.score, self.prepared), docs)
+        return self._postings.score(self.prepared, docs)
 
     def passage(self, doc: int) -> tuple[int, int] | None:
         return None if self._passages is None else self._passages.span(self._row(doc))
@@ -122,24 +123,24 @@ class PostingsRetriever:
         """The row that a document is found by: its own, or that of its best passage."""
         if self._passages is None:
             return doc
-        return int(self._passages.best(partial(self._searcher.score, self.prepared), np.array([doc], np.int64))[0])
+        return int(self._passages.best(partial(self._postings.score, self.prepared), np.array([doc], np.int64))[0])
 
     def n_scored(self, mask: Mask | None) -> int:
-        return self._open.count(mask)
+        return self._searcher.count(mask)
 
     def coverage(self, best: float) -> float | None:
         if not self.field.lexical:
             return None
-        return coverage(self._searcher, self._terms, self.prepared, best)
+        return coverage(self._postings, self._terms, self.prepared, best)
 
     def covered(self, docs: Ints) -> F64:
-        return covered_by(self._searcher, self._terms, docs)
+        return covered_by(self._postings, self._terms, docs)
 
     def explain(self, doc: int) -> Explanation:
         field = self.field
         tree = explain_field(
-            self._searcher, self.prepared, self._row(doc), lambda terms: self._places(doc, terms),
-            field.label if field.labelled else None, lambda terms: field.words_behind(self._question, terms),
+            self._postings, self.prepared, self._row(doc), lambda terms: self._places(doc, terms),
+            field.label if field.labelled else None, lambda terms: field.words_behind(self._query, terms),
         )  # fmt: skip
         tree = with_passage(tree, self.passage(doc))
         if field.of is None:
@@ -149,8 +150,8 @@ class PostingsRetriever:
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         """Places that gave more of the score are worth more."""
-        text = self._open.document(doc).text or ""
-        parts, tf = self._searcher.contributions(self.prepared, self._row(doc))
+        text = self._searcher.document(doc).text or ""
+        parts, tf = self._postings.contributions(self.prepared, self._row(doc))
         worth = {t: float(v) for t, v in zip(self.prepared.terms, parts, strict=True) if v > 0.0}
         if self._shown.reads != "text" or not worth:
             return highlight(text, [], **options)
@@ -160,33 +161,33 @@ class PostingsRetriever:
         return highlight(text, spans, weights={str(t): v for t, v in worth.items()}, **options)
 
     def settings(self) -> dict[str, Any]:
-        asked = self.field.report(self._question)
-        return {"field": self.name, "scoring": self.prepared.scoring.to_json(), **asked}
+        return {"field": self.name, "scoring": self.prepared.scoring.to_json(), **self.field.report(self._query)}
 
     def _places(self, doc: int, terms: Mapping[Term, float]) -> tuple[Places, str]:
-        stored, span = self._open.settings.stored(self._open.document(doc)), self.passage(doc)
+        stored, span = self._searcher.settings.stored(self._searcher.document(doc)), self.passage(doc)
         if span is None:
             return self._shown.places(stored, terms, terms)
-        found, note = self._shown.places(replace(stored, text=(stored.text or "")[slice(*span)]), terms, terms)
-        return moved(found, span[0]), note
+        reading = Reading.of(stored.text or "", span)
+        found, note = self._shown.places(replace(stored, text=reading.text), terms, terms)
+        return in_document(found, reading), note
 
 
 class DenseRetriever:
     """A field of pooled vectors."""
 
-    def __init__(self, searcher: Searcher, name: str, question: Query, ann: str | None = None) -> None:
+    def __init__(self, searcher: Searcher, name: str, query: Query, ann: str | None = None) -> None:
         self.name = name
         self.field = searcher.settings.vectors(name)
-        self._open = searcher
-        self._searcher: DenseSearcher = searcher.dense(name)
+        self._searcher = searcher
+        self._dense: DenseSearcher = searcher.dense(name)
         self._passages = searcher.passages(name)
         self._index: FaissIndex | None = None if ann is None else searcher.approximate(name, ann)
         self._ann = ann
         self._fallback: str | None = None
-        self.vector: Vector = self.field.vector_of(question)
-        if self._searcher.dim not in (0, len(self.vector)):
+        self.vector: Vector = self.field.vector_of(query)
+        if self._dense.dim not in (0, len(self.vector)):
             raise InvalidInput(
-                f"the vectors of field {name!r} have {self._searcher.dim} numbers, the query's has {len(self.vector)}"
+                f"the vectors of field {name!r} have {self._dense.dim} numbers, the query's has {len(self.vector)}"
             )
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
@@ -195,7 +196,7 @@ class DenseRetriever:
 
     def _search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         if self._index is None:
-            return self._searcher.search(self.vector, k, mask)
+            return self._dense.search(self.vector, k, mask)
         found = self._index.find(self.vector, k, mask)
         self._fallback = found.fallback
         return found.docs, found.scores
@@ -206,7 +207,7 @@ class DenseRetriever:
         return self._score(docs)
 
     def _score(self, rows: Ints) -> F64:
-        return self._searcher.score(self.vector, rows)
+        return self._dense.score(self.vector, rows)
 
     def passage(self, doc: int) -> tuple[int, int] | None:
         if self._passages is None:
@@ -216,12 +217,12 @@ class DenseRetriever:
     def vectors(self, docs: Ints) -> npt.NDArray[np.float32]:
         """The stored vectors of documents, of long texts those of their best passages; NaN where there is none."""
         rows = docs if self._passages is None else self._passages.best(self._score, docs)
-        return self._searcher.vectors(rows)
+        return self._dense.vectors(rows)
 
     def n_scored(self, mask: Mask | None) -> int:
         if self._passages is None:
-            return self._searcher.n_allowed(mask)
-        return self._passages.count(self._searcher.allowed(None if mask is None else self._passages.mask(mask)))
+            return self._dense.n_allowed(mask)
+        return self._passages.count(self._dense.allowed(None if mask is None else self._passages.mask(mask)))
 
     def coverage(self, best: float) -> float | None:
         return None
@@ -233,7 +234,7 @@ class DenseRetriever:
         return with_passage(explain_cosine(self, doc, len(self.vector)), self.passage(doc))
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
-        return highlight(self._open.document(doc).text or "", [], **options)
+        return highlight(self._searcher.document(doc).text or "", [], **options)
 
     def settings(self) -> dict[str, Any]:
         out: dict[str, Any] = {"field": self.name, "scoring": {"name": "cosine"}}
@@ -242,12 +243,12 @@ class DenseRetriever:
         return out
 
 
-def explain_cosine(query: VectorRetriever, doc: int, dimensions: int) -> Explanation:
+def explain_cosine(retriever: VectorRetriever, doc: int, dimensions: int) -> Explanation:
     """A cosine has no smaller parts: the reasons are in the other fields."""
-    value = float(query.score(np.array([doc], np.int64))[0])
-    what = "cosine" if not query.field.across else "cosine of text and picture in their common space"
-    label = f"{query.name}: {what}"
-    return Explanation(value, label, (), {"dimensions": dimensions}, kind="cosine", field=query.name)
+    value = float(retriever.score(np.array([doc], np.int64))[0])
+    what = "cosine" if not retriever.field.across else "cosine of text and picture in their common space"
+    label = f"{retriever.name}: {what}"
+    return Explanation(value, label, (), {"dimensions": dimensions}, kind="cosine", field=retriever.name)
 
 
 def with_passage(tree: Explanation, span: tuple[int, int] | None) -> Explanation:
@@ -267,14 +268,14 @@ def _translation(part: Explanation) -> str:
     return f"{', '.join(words[:2])} -> {part.label}" if words[0] else part.label
 
 
-def field_query(
-    searcher: Searcher, name: str, question: Query, scoring: Scoring | None = None, ann: str | None = None
+def make_retriever(
+    searcher: Searcher, name: str, query: Query, scoring: Scoring | None = None, ann: str | None = None
 ) -> Retriever:
-    """The question for one field, which must be able to answer it; `ann` names a FAISS family for fields of vectors."""
+    """The query for one field, which must be able to answer it; `ann` names a FAISS family for fields of vectors."""
     field = searcher.settings.field(name)
-    question.check(name, field)
+    query.check(name, field)
     if not field.has_vectors:
-        return PostingsRetriever(searcher, name, question, scoring)
+        return PostingsRetriever(searcher, name, query, scoring)
     if scoring is not None:
         raise InvalidInput(f"field {name!r} is compared by cosine: it takes no scoring")
-    return DenseRetriever(searcher, name, question, ann)
+    return DenseRetriever(searcher, name, query, ann)

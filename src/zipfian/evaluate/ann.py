@@ -49,7 +49,7 @@ class Found:
 class OwnSearch(Protocol):
     """A method that searches by itself, over a collection's vectors."""
 
-    def __call__(self, collection: Any, question: Query, k: int) -> Found:
+    def __call__(self, collection: Any, query: Query, k: int) -> Found:
         """The k best documents."""
         ...
 
@@ -77,12 +77,12 @@ class AnnSearch:
     field: str = "dense"
     refine: bool = False
 
-    def __call__(self, collection: Any, question: Query, k: int) -> Found:
+    def __call__(self, collection: Any, query: Query, k: int) -> Found:
         """The k best documents."""
         searcher = collection.searcher()
         index, _ = self.index(collection)
         start = time.perf_counter()
-        vector = searcher.settings.vectors(self.field).vector_of(question)
+        vector = searcher.settings.vectors(self.field).vector_of(query)
         encoded = time.perf_counter()
         scanned: float | None = None
 

@@ -46,7 +46,7 @@ def mean_touched(parts: Iterable[Touched]) -> Touched:
     return Touched(float(np.mean([r.postings for r in rows])), float(np.mean([r.share for r in rows])))
 
 
-def cost_of(collection: Any, method: Method, kind: Kind, question: Query, hits: Any) -> list[Touched]:
+def cost_of(collection: Any, method: Method, kind: Kind, query: Query, hits: Any) -> list[Touched]:
     """What one search touched: counted for a single inverted field, told by FAISS, everything for a dense scan.
 
     Empty where it is not known: a fusion reads several fields, HNSW does not say what it compares.
@@ -60,7 +60,7 @@ def cost_of(collection: Any, method: Method, kind: Kind, question: Query, hits: 
     if field.has_vectors:
         return [Touched(0.0, 1.0)]
     searcher = collection.searcher().field_searcher(field.of or name)
-    weights = field.terms_of(question.asked_by(method.options.get("query_encoder")))
+    weights = field.terms_of(query.asked_by(method.options.get("query_encoder")))
     return [touched(searcher, searcher.prepare(weights, method.options.get("scoring")))]
 
 

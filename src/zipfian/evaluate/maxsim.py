@@ -64,14 +64,14 @@ class MaxSimSearch:
 
     field: str = "dense"
 
-    def __call__(self, collection: Any, question: Query, k: int) -> Found:
+    def __call__(self, collection: Any, query: Query, k: int) -> Found:
         """The k best documents; equal scores in document order."""
         searcher = collection.searcher()
         tokens = self.tokens(collection)
         start = time.perf_counter()
-        query = rows(question.encoded(searcher.settings.field(self.field).encoder).vectors)
+        asked = rows(query.encoded(searcher.settings.field(self.field).encoder).vectors)
         encoded = time.perf_counter()
-        scores = tokens.scores(query)
+        scores = tokens.scores(asked)
         best = np.argsort(-scores, kind="stable")[:k]
         ids = searcher.ids_of(tokens.docs[best])
         hits = tuple(FoundHit(*pair) for pair in zip(ids, scores[best].tolist(), strict=True))

@@ -179,17 +179,17 @@ def check_texts(methods: Sequence[Method], dataset: Dataset) -> None:
         )
 
 
-def asked(query: JudgedQuery) -> Query:
+def query_of(judged: JudgedQuery) -> Query:
     """The query as a collection takes it; encoders' passes over it are made once, however many methods ask."""
-    return Query(query.text, **picture_argument(query.image))
+    return Query(judged.text, **picture_argument(judged.image))
 
 
-def search(collection: Any, method: Method, question: Query, k: int, **options: Any) -> Any:
+def search(collection: Any, method: Method, query: Query, k: int, **options: Any) -> Any:
     """Ask a collection; gives its `Results`, or something with ids and scores."""
     if method.run is not None:
-        return method.run(collection, question, k)
+        return method.run(collection, query, k)
     chosen = {**dict(method.options), **options}
-    return collection.search(question.asked_by(chosen.pop("query_encoder", None)), k=k, **chosen)
+    return collection.search(query.asked_by(chosen.pop("query_encoder", None)), k=k, **chosen)
 
 
 def picture_argument(picture: Picture | None) -> dict[str, Any]:

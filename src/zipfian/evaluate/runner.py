@@ -12,8 +12,8 @@ from typing import Any
 from zipfian.evaluate import measures
 from zipfian.evaluate.cost import COST_QUERIES, Touched, cost_of, summed
 from zipfian.evaluate.datasets.base import Dataset
-from zipfian.evaluate.methods import Kind, Method, asked, check_fields, search
-from zipfian.evaluate.questions import streamed
+from zipfian.evaluate.methods import Kind, Method, check_fields, query_of, search
+from zipfian.evaluate.queries import streamed
 from zipfian.fields.base import Field
 
 DEPTH = 1_000
@@ -47,15 +47,15 @@ def run_methods(
     runs: dict[str, Ranked] = {method.name: {} for method in methods}
     touched: dict[str, list[Touched]] = {method.name: [] for method in methods}
     fields = _fields_of(collection, methods, dataset.kind)
-    for i, (key, question) in enumerate(streamed(dataset, fields)):
+    for i, (key, query) in enumerate(streamed(dataset, fields)):
         ignored = dataset.ignore.get(key, frozenset())
         for method in methods:
             most = depth if method.depth is None else min(depth, method.depth)
             k = min(most + len(ignored) if method.depth is None else most, dataset.n_docs)
-            hits = search(collection, method, question, k, **options)
+            hits = search(collection, method, query, k, **options)
             runs[method.name][key] = [(h.id, float(h.score)) for h in hits if h.id not in ignored][:most]
             if i < COST_QUERIES:
-                touched[method.name] += cost_of(collection, method, dataset.kind, question, hits)
+                touched[method.name] += cost_of(collection, method, dataset.kind, query, hits)
         if progress is not None:
             progress()
     out: dict[str, MethodResult] = {}
@@ -78,11 +78,11 @@ def latency(collection: Any, method: Method, dataset: Dataset, **options: Any) -
     """Median milliseconds of one search at k=10, after a warm-up: end to end, and without the encoder if it is told."""
     *queries, first = list(dataset.queries.values())[: LATENCY_QUERIES + 1]
     k = min(LATENCY_K, dataset.n_docs)
-    search(collection, method, asked(first), k, **options)
+    search(collection, method, query_of(first), k, **options)
     whole, bare = [], []
     for query in queries or [first]:  # each once, and afresh: a collection remembers repeated queries
         start = time.perf_counter()
-        results = search(collection, method, asked(query), k, **options)
+        results = search(collection, method, query_of(query), k, **options)
         seconds = time.perf_counter() - start
         whole.append(seconds)
         encoding = getattr(results, "timings", {}).get("encode")

@@ -35,12 +35,12 @@ class ScalarSearch:
 
     field: str = "dense"
 
-    def __call__(self, collection: Any, question: Query, k: int) -> Found:
+    def __call__(self, collection: Any, query: Query, k: int) -> Found:
         """The k best documents."""
         searcher = collection.searcher()
         made: Surrogate = once(collection, ("scalar", self.field), self._make)[0]
         start = time.perf_counter()
-        vector = searcher.settings.vectors(self.field).vector_of(question)
+        vector = searcher.settings.vectors(self.field).vector_of(query)
         encoded = time.perf_counter()
         terms = made.vocabulary.query_terms(vector)
 

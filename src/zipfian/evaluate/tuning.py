@@ -17,7 +17,7 @@ import numpy as np
 from zipfian.errors import InvalidInput
 from zipfian.evaluate import measures
 from zipfian.evaluate.datasets.base import Dataset
-from zipfian.evaluate.methods import asked
+from zipfian.evaluate.methods import query_of
 from zipfian.evaluate.results import finite
 from zipfian.evaluate.significance import Comparison, paired
 from zipfian.retrieve.scoring import BM25
@@ -119,13 +119,13 @@ def tune_scoring(
     default = collection.searcher().settings.postings(field).scoring
     depth = measures.depth_for([measure], 100)
     values: dict[Any, PerQuery] = {}
-    questions = {key: asked(query) for key, query in dataset.queries.items()}  # one pass of the encoder for all
+    queries = {key: query_of(judged) for key, judged in dataset.queries.items()}  # one pass of the encoder for all
     for formula in dict.fromkeys([default, *sorted(grid, key=lambda s: str(s.phi))]):  # by phi: lengths are per phi
         run = {}
         for key in dataset.queries:
             ignored = dataset.ignore.get(key, frozenset())
             hits = collection.search(
-                questions[key], k=min(depth + len(ignored), dataset.n_docs), fields=field, scoring=formula
+                queries[key], k=min(depth + len(ignored), dataset.n_docs), fields=field, scoring=formula
             )
             run[key] = [(hit.id, hit.score) for hit in hits if hit.id not in ignored][:depth]
         values[formula] = measures.evaluate(run, dataset.qrels, [measure])[measure]
@@ -183,15 +183,15 @@ def field_scores(
     Every candidate has its exact score in every field, never 0 because it missed a field's list.
     """
     out: dict[str, dict[str, Any]] = {}
-    for key, query in dataset.queries.items():
-        question = asked(query)
+    for key, judged in dataset.queries.items():
+        query = query_of(judged)
         ignored = dataset.ignore.get(key, frozenset())
         found: dict[str, None] = {}
         for field in fields:
-            hits = collection.search(question, k=min(depth, dataset.n_docs), fields=field)
+            hits = collection.search(query, k=min(depth, dataset.n_docs), fields=field)
             found |= {hit.id: None for hit in hits if hit.id not in ignored}
         union = list(found)
-        columns = [np.nan_to_num(collection.score(field, question, union)) for field in fields] if union else []
+        columns = [np.nan_to_num(collection.score(field, query, union)) for field in fields] if union else []
         normal = [(c - c.mean()) / (c.std() or 1.0) for c in columns]
         out[key] = {doc: [float(c[i]) for c in normal] for i, doc in enumerate(union)}
     return out

@@ -146,8 +146,8 @@ def expected_operations(
     """Equation 10: C * L_q * N * L_0 / V_active; a query has as many terms as a document unless told otherwise."""
     if active < 1:
         return 0.0
-    asked = terms_per_document if terms_per_query is None else terms_per_query
-    return per_posting * asked * documents * terms_per_document / active
+    per_query = terms_per_document if terms_per_query is None else terms_per_query
+    return per_posting * per_query * documents * terms_per_document / active
 
 
 def smoothed_idf(df: npt.ArrayLike, documents: int) -> Floats:

@@ -35,24 +35,24 @@ def field_report(collection: Collection, field: str, queries: Iterable[str] | No
     """The report of one field and its frequencies; `queries` are texts whose postings are counted."""
     terms, df, documents = field_frequencies(collection, field)
     settings = collection.searcher().settings.postings(field)
-    asked = None
+    wanted = None
     if queries is not None and settings.reads == "text":
-        asked = [settings.terms_of(Query(text)) for text in queries]
+        wanted = [settings.terms_of(Query(text)) for text in queries]
     report = zipf_report(
         df,
         documents,
         name=field,
         vocabulary=settings.n_terms or None,
-        queries=asked,
-        frequency=dict(zip(terms, df.tolist(), strict=True)) if asked is not None else None,
+        queries=wanted,
+        frequency=dict(zip(terms, df.tolist(), strict=True)) if wanted is not None else None,
     )
     return report, df
 
 
 def collection_reports(collection: Collection, queries: Iterable[str] | None = None) -> list[tuple[ZipfReport, Ints]]:
     """The reports of all inverted fields, side by side."""
-    asked = None if queries is None else list(queries)
-    return [field_report(collection, name, asked) for name, field in collection.fields.items() if field.has_postings]
+    wanted = None if queries is None else list(queries)
+    return [field_report(collection, name, wanted) for name, field in collection.fields.items() if field.has_postings]
 
 
 def training_counts(vocabulary: SaeVocabulary) -> tuple[Ints, int] | None:

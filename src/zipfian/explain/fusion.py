@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any
 
 from zipfian.errors import InvalidInput
-from zipfian.fuse.candidates import Fused
-from zipfian.rerank.result import COARSE, Reranked
+from zipfian.fuse.ranking import Fusion, Ranking
+from zipfian.rerank.result import COARSE
 from zipfian.types import Explanation, NodeKind
 
 ROUNDING = 1e-5
@@ -28,94 +28,93 @@ SIGNAL_KINDS: Mapping[str, NodeKind] = {"dense": "cosine", "training-free": "sig
 """What the parts of a second stage's score are, by reranker."""
 
 
-def explain_fused(fused: Fused, doc: int, fields: Mapping[str, Explanation] | None = None) -> Explanation:
-    """The score of one document: a node for each field.
+def explain_fused(ranking: Ranking, doc: int, fields: Mapping[str, Explanation] | None = None) -> Explanation:
+    """The score of one document in a fused ranking: a node for each field.
 
     `fields` holds the fields' own explanations of the document, by name; a field without one is shown without terms.
     """
-    row = _row(fused.docs.tolist(), doc)
+    row, fusion = _row(ranking, doc), ranking.fusion
+    if fusion is None or ranking.normalised is None:
+        raise InvalidInput(f"the ranking of {', '.join(ranking.fields)} was not fused: explain it by its field")
     nodes = []
-    for i, name in enumerate(fused.fields):
-        numbers = dict(fused.populations[i]) if fused.populations else {}
-        raw, share = float(fused.raw[row, i]), float(fused.shares[row, i])
+    for i, name in enumerate(ranking.fields):
+        numbers = dict(fusion.populations[i]) if fusion.populations else {}
+        raw, share = float(ranking.raw[row, i]), float(ranking.shares[row, i])
         details: dict[str, Any] = {
             "raw": None if math.isnan(raw) else raw,
             **numbers,
-            "normalised": float(fused.normalised[row, i]),
-            "weight": _weight(fused, row, i),
-            "rank": int(fused.ranks[row, i]) or None,
+            "normalised": float(ranking.normalised[row, i]),
+            "weight": _weight(fusion, row, i),
+            "rank": int(ranking.ranks[row, i]) or None,
         }
-        if math.isnan(raw) and fused.scale is not None:
+        if math.isnan(raw) and fusion.scale is not None:
             details["instead"] = "nothing to read for this field: the others count for more"
         tree = (fields or {}).get(name)
         parts: tuple[Explanation, ...] = ()
         if tree is not None:
-            parts = _share(tree, name, share, _factor(fused, row, i, raw), numbers, _reward(fused, row, i))
+            parts = _share(tree, name, share, _factor(fusion, row, i, raw), numbers, _reward(fusion, row, i, name))
             details |= tree.details
         label = name if tree is None else tree.label
         nodes.append(Explanation(share, label, parts, details, kind="field", field=name))
-    label = f"fused: {_describe(fused.about)}"
-    return Explanation(float(fused.scores[row]), label, tuple(nodes), {"rank": row + 1}, kind="fusion")
+    label = f"fused: {_describe(fusion.about)}"
+    return Explanation(float(ranking.scores[row]), label, tuple(nodes), {"rank": row + 1}, kind="fusion")
 
 
-def explain_reranked(
-    reranked: Reranked, doc: int, coarse: Explanation | None = None, fields: Sequence[str | None] = ()
-) -> Explanation:
+def explain_reranked(ranking: Ranking, doc: int, coarse: Explanation | None = None) -> Explanation:
     """The score of one document after reranking: a node for each signal, or the first stage's tree beyond K.
 
     Where the document was refined, the first stage's tree is not part of the sum; its score and rank are named.
-    `fields` names, for each signal, the field that it comes from.
     """
-    row = _row(reranked.docs.tolist(), doc)
+    row, found = _row(ranking, doc), ranking.reranking
+    if found is None or ranking.before is None:
+        raise InvalidInput(f"the ranking of {', '.join(ranking.fields)} was not reranked")
+    old_rank = int(found.old_ranks[row])
     details = {
         "rank": row + 1,
-        "old_rank": int(reranked.old_ranks[row]),
-        "old_score": float(reranked.coarse[row]),
-        **{k: v for k, v in reranked.about.items() if k != "places"},
+        "old_rank": old_rank,
+        "old_score": float(ranking.before.scores[old_rank - 1]),
+        **{k: v for k, v in found.about.items() if k != "places"},
     }
-    score = float(reranked.scores[row])
-    if row >= reranked.refined:
+    score = float(ranking.scores[row])
+    if row >= found.refined:
         parts = _closed([coarse or Explanation(score, "first stage")], score, "the first stage's explanation")
         return Explanation(score, "beyond the reranked candidates: first stage", parts, details, kind="rerank")
     nodes = []
-    kind = SIGNAL_KINDS.get(str(reranked.about.get("rerank")), "signal")
-    places = reranked.about.get("places", {}).get(doc)
-    for i, name in enumerate(reranked.names):
-        signal, weight = float(reranked.signals[row, i]), float(reranked.weights[row, i])
+    kind = SIGNAL_KINDS.get(str(found.about.get("rerank")), "signal")
+    places = found.about.get("places", {}).get(doc)
+    for i, name in enumerate(found.names):
+        signal, weight = float(found.signals[row, i]), float(found.weights[row, i])
         if name == COARSE or math.isnan(signal):
             continue
         evidence = ({"token": places[i]},) if places and places[i] >= 0 else ()
         numbers = {"signal": signal, "weight": weight}
-        field = fields[i] if fields else None
-        nodes.append(Explanation(float(reranked.parts[row, i]), name, (), numbers, evidence, kind, field))
-    label = f"reranked: {reranked.about.get('rerank', '')}"
+        nodes.append(Explanation(float(found.parts[row, i]), name, (), numbers, evidence, kind, found.fields[i]))
+    label = f"reranked: {found.about.get('rerank', '')}"
     return Explanation(score, label, tuple(nodes), details, kind="rerank")
 
 
-def _factor(fused: Fused, row: int, i: int, raw: float) -> float | None:
+def _factor(fusion: Fusion, row: int, i: int, raw: float) -> float | None:
     """What one unit of the field's own score is worth in the fused one; None where the two are not linear."""
-    if fused.about.get("method") == "rrf" or math.isnan(raw):
+    if fusion.about.get("method") == "rrf" or math.isnan(raw):
         return None
-    numbers = fused.populations[i] if fused.populations else {}
+    numbers = fusion.populations[i] if fusion.populations else {}
     unit = numbers["high"] - numbers["low"] if "high" in numbers else numbers.get("deviation", 1.0)
-    return _weight(fused, row, i) / unit if unit > 0.0 else None
+    return _weight(fusion, row, i) / unit if unit > 0.0 else None
 
 
-def _weight(fused: Fused, row: int, i: int) -> float:
+def _weight(fusion: Fusion, row: int, i: int) -> float:
     """Of a field, for one document."""
-    return float(fused.weights[i]) * (1.0 if fused.scale is None else float(fused.scale[row]))
+    return float(fusion.weights[i]) * (1.0 if fusion.scale is None else float(fusion.scale[row]))
 
 
-def _reward(fused: Fused, row: int, i: int) -> list[Explanation]:
+def _reward(fusion: Fusion, row: int, i: int, name: str) -> list[Explanation]:
     """What a document got for the words that it has, as a part of the field of words."""
-    if fused.reward is None or fused.covered is None or i != fused.lexical or not fused.reward[row]:
+    if fusion.reward is None or fusion.covered is None or i != fusion.lexical or not fusion.reward[row]:
         return []
-    share = float(fused.covered[row])
+    share = float(fusion.covered[row])
     has = "has every word asked for" if share > 0.999 else f"has {share:.0%} of what the words asked for weigh"
     label = f"{has}, which the others have not"
-    return [
-        Explanation(float(fused.reward[row]), label, (), {"covered": share}, kind="coverage", field=fused.fields[i])
-    ]
+    return [Explanation(float(fusion.reward[row]), label, (), {"covered": share}, kind="coverage", field=name)]
 
 
 def _share(
@@ -168,11 +167,10 @@ def _sum(parts: Sequence[Explanation]) -> float:
     return total
 
 
-def _row(docs: list[int], doc: int) -> int:
-    try:
-        return docs.index(doc)
-    except ValueError:
-        raise InvalidInput(f"document {doc} is not among the {len(docs)} hits to explain") from None
+def _row(ranking: Ranking, doc: int) -> int:
+    if doc not in ranking.rows:
+        raise InvalidInput(f"document {doc} is not among the {len(ranking)} hits to explain")
+    return ranking.rows[doc]
 
 
 def _describe(about: Mapping[str, Any]) -> str:

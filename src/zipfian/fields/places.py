@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from zipfian.encode.passages import Reading
 from zipfian.retrieve.statistics import Term
 from zipfian.types import Encoded, Token
 
@@ -18,15 +19,13 @@ def span(text: str, start: int, end: int) -> dict[str, Any]:
     return {"start": start, "end": end, "text": text[start:end]}
 
 
-def moved(found: Places, by: int) -> Places:
-    """Places in a passage as places in the text that it is `by` characters into."""
-    return {
-        term: [
-            {**place, "start": place["start"] + by, "end": place["end"] + by} if "start" in place else place
-            for place in rows
-        ]
-        for term, rows in found.items()
-    }
+def in_document(found: Places, reading: Reading) -> Places:
+    """Places in what was read of a passage as places in the text of its document."""
+    out: Places = {}
+    for term, rows in found.items():
+        spans = [(row, *reading.place(row["start"], row["end"])) for row in rows]
+        out[term] = [{**row, "start": start, "end": end} for row, start, end in spans]
+    return out
 
 
 def tokens(found: Places) -> list[Token]:

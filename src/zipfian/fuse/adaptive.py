@@ -31,8 +31,9 @@ from typing import Any
 import numpy as np
 
 from zipfian.errors import InvalidInput
-from zipfian.fuse.candidates import Candidates, FieldList, Fused, check_weights, combine
-from zipfian.fuse.normalise import F64, POOL, normalise
+from zipfian.fuse.candidates import Candidates, check_weights, combine
+from zipfian.fuse.normalise import POOL, normalise
+from zipfian.fuse.ranking import F64, Ranking, Voice
 
 COVERED = 8.0
 """What a deviation of the lead is worth, where all words are covered."""
@@ -67,10 +68,10 @@ class Adaptive:
     Examples
     --------
     >>> from zipfian.fuse import gather
-    >>> words = FieldList("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9)
-    >>> dense = FieldList("dense", np.array([3, 7]), np.array([0.9, 0.2]), n_scored=9, weight=0.5, mean_words=80.0)
+    >>> words = Ranking.of("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9)
+    >>> dense = Ranking.of("dense", np.array([3, 7]), np.array([0.9, 0.2]), n_scored=9, weight=0.5, mean_words=80.0)
     >>> fused = Adaptive().fuse(gather([words, dense], lambda i, docs: np.zeros(len(docs))))
-    >>> fused.docs.tolist(), fused.weights.tolist()
+    >>> fused.docs.tolist(), fused.fusion.weights.tolist()
     ([7, 3], [1.0, 0.5])
     """
 
@@ -83,23 +84,24 @@ class Adaptive:
         """How many documents to ask of every field for `k` hits."""
         return max(k, POOL)
 
-    def fuse(self, candidates: Candidates) -> Fused:
+    def fuse(self, candidates: Candidates) -> Ranking:
         """Rank the candidates."""
         unknown = [name for name in self.weights if name not in candidates.names]
         if unknown:
             raise InvalidInput(f"a weight for field {unknown[0]!r}, but the fields are: {', '.join(candidates.names)}")
         candidates = _blanked(candidates)
         normalised, ceiling, used = normalise(candidates, "z")
-        base = np.array([self.weights.get(field.name, field.weight) for field in candidates.fields])
-        factors = np.array([_short(field) for field in candidates.fields])
+        voices = list(zip(candidates.names, candidates.voices, strict=True))
+        base = np.array([self.weights.get(name, voice.weight) for name, voice in voices])
+        factors = np.array([_short(name, voice) for name, voice in voices])
         found = np.array([numbers.get("deviation", 0.0) > 0.0 for numbers in used])
         weights = np.where(found, base * factors, 0.0)
         seen = {
-            field.name: {
-                "base": float(base[i]), "factor": float(factors[i]), "mean_words": field.mean_words,
-                "peak": _peak(field, used[i]), "found": bool(found[i]),
+            name: {
+                "base": float(base[i]), "factor": float(factors[i]), "mean_words": voice.mean_words,
+                "peak": _peak(candidates.fields[i], used[i]), "found": bool(found[i]),
             }
-            for i, field in enumerate(candidates.fields)
+            for i, (name, voice) in enumerate(voices)
         }  # fmt: skip
         normalised, ceiling, scale = _filled(candidates, normalised, weights, ceiling)
         about = {**self.to_json(), "signals": seen}
@@ -135,13 +137,13 @@ def rewards(candidates: Candidates, covered: F64 | None, weight: float) -> tuple
     return (out if out.any() else None), worth * (1.0 - base)
 
 
-def _short(field: FieldList) -> float:
+def _short(name: str, voice: Voice) -> float:
     """How many times more a field of pooled vectors counts because its texts are short."""
-    if field.mean_words is None:
+    if voice.mean_words is None:
         return 1.0
-    if not field.mean_words >= 0.0:
-        raise InvalidInput(f"field {field.name!r}: {field.mean_words!r} words per document")
-    return min(MOST, max(1.0, SHORT / max(field.mean_words, 1.0)))
+    if not voice.mean_words >= 0.0:
+        raise InvalidInput(f"field {name!r}: {voice.mean_words!r} words per document")
+    return min(MOST, max(1.0, SHORT / max(voice.mean_words, 1.0)))
 
 
 def _blanked(candidates: Candidates) -> Candidates:
@@ -152,9 +154,9 @@ def _blanked(candidates: Candidates) -> Candidates:
     if not lacks.any():
         return candidates
     out = scores.copy()
-    for i, field in enumerate(candidates.fields):
-        for j, other in enumerate(candidates.fields):
-            if field.source is not None and field.source == other.source:
+    for i, voice in enumerate(candidates.voices):
+        for j, other in enumerate(candidates.voices):
+            if voice.source is not None and voice.source == other.source:
                 out[lacks[:, j] & (candidates.ranks[:, i] == 0), i] = np.nan
     return replace(candidates, scores=out)
 
@@ -163,9 +165,9 @@ def _filled(candidates: Candidates, normalised: F64, weights: F64, ceiling: F64)
     """0 where a field has no score, what the weights of the document's other fields are raised by, and what a document
     outside may then reach."""
     lacks = np.isnan(candidates.scores)
-    most = max(field.n_scored for field in candidates.fields)
+    most = max(voice.n_scored for voice in candidates.voices)
     used = ceiling[weights > 0.0]
-    if len(used) and (lacks.any() or any(field.n_scored < most for field in candidates.fields)):
+    if len(used) and (lacks.any() or any(voice.n_scored < most for voice in candidates.voices)):
         ceiling = np.maximum(ceiling, used.max())
     if not lacks.any():
         return normalised, ceiling, None
@@ -174,7 +176,7 @@ def _filled(candidates: Candidates, normalised: F64, weights: F64, ceiling: F64)
     return np.where(lacks, 0.0, normalised), ceiling, scale
 
 
-def _peak(field: FieldList, numbers: Mapping[str, float]) -> float:
+def _peak(field: Ranking, numbers: Mapping[str, float]) -> float:
     """How far the best document stands above the population, in deviations."""
     deviation = numbers.get("deviation", 0.0)
     return (float(field.scores[0]) - numbers["mean"]) / deviation if len(field.scores) and deviation > 0.0 else 0.0

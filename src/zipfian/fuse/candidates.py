@@ -1,20 +1,16 @@
-"""What goes into a fusion and what comes out of it."""
+"""What goes into a fusion, and the sum that comes out of it."""
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, shown
-
-Ints = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
+from zipfian.fuse.ranking import F64, Fusion, Ints, Ranking, Voice
 
 Score = Callable[[int, Ints], F64]
 """`score(i, docs)`: exact scores of documents (ascending) in the i-th field; NaN where it can have none."""
@@ -23,47 +19,25 @@ Cover = Callable[[Ints], F64]
 """`cover(docs)`: the share of the query's words, by idf, that each of some documents (ascending) has, 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldList:
-    """What one field found: its best documents, best first, and how many documents it could have scored.
-
-    Examples
-    --------
-    >>> FieldList("words", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9).docs.tolist()
-    [7, 3]
-    """
-
-    name: str
-    """The field's."""
-    docs: Ints
-    """Document numbers, best first."""
-    scores: F64
-    """Their exact scores."""
-    n_scored: int
-    """Documents the field has a score for under this filter. A field of terms scores every document (0.0 where no term
-    is shared); a field of vectors those that have one."""
-    weight: float = 1.0
-    """What it counts in `Adaptive` before the query is looked at; the field's own (`Field.weight`)."""
-    mean_words: float | None = None
-    """Words of the texts that a field of pooled vectors stands for, on average, if they are texts."""
-    source: str | None = None
-    """What of a document it reads, `text` or `image`: where one field finds nothing to read, none of it does."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
     """The union of what the fields found, in document order, with the exact score of every document in every field.
 
     Examples
     --------
-    >>> found = [FieldList("a", np.array([7]), np.array([4.0]), 9), FieldList("b", np.array([3]), np.array([0.9]), 9)]
-    >>> candidates = gather(found, lambda i, docs: np.full(len(docs), 0.5))
+    >>> a = Ranking.of("a", np.array([7]), np.array([4.0]), n_scored=9)
+    >>> b = Ranking.of("b", np.array([3]), np.array([0.9]), n_scored=9)
+    >>> candidates = gather([a, b], lambda i, docs: np.full(len(docs), 0.5))
     >>> candidates.names, candidates.docs.tolist()
     (('a', 'b'), [3, 7])
     """
 
-    fields: tuple[FieldList, ...]
+    names: tuple[str, ...]
+    """The fields'."""
+    fields: tuple[Ranking, ...]
     """What each field found."""
+    voices: tuple[Voice, ...]
+    """What each field counts."""
     docs: Ints
     """Document numbers, ascending."""
     scores: F64
@@ -78,77 +52,9 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.docs)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The fields' names."""
-        return tuple(field.name for field in self.fields)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fused:
-    """A ranking, best first, and where every score came from.
-
-    Examples
-    --------
-    >>> from zipfian.fuse import Linear
-    >>> found = [FieldList("a", np.array([7]), np.array([4.0]), 9), FieldList("b", np.array([3]), np.array([0.9]), 9)]
-    >>> candidates = gather(found, lambda i, docs: np.full(len(docs), 0.5))
-    >>> fused = Linear(normalise="none").fuse(candidates)
-    >>> fused.docs.tolist(), fused.scores.tolist(), fused.shares.tolist()
-    ([7, 3], [4.5, 1.4], [[4.0, 0.5], [0.5, 0.9]])
-    """
-
-    fields: tuple[str, ...]
-    """The fields' names."""
-    docs: Ints
-    """Document numbers, best first."""
-    scores: F64
-    """What they are ranked by."""
-    raw: F64
-    """(documents, fields): the fields' own scores."""
-    normalised: F64
-    """(documents, fields): the same on the scale they were fused on."""
-    ranks: Ints
-    """(documents, fields): place in the field's own list, from 1; 0 where it is not in the list."""
-    shares: F64
-    """(documents, fields): parts of the score, in its own unit. Added from left to right they give `scores` to the last
-    bit. They may be negative where a document is worse in a field than that field's population."""
-    weights: F64
-    """(fields,): the weights of this query."""
-    proved: int
-    """So many of the first hits are certain: no document outside the candidates could score above them."""
-    populations: tuple[Mapping[str, float], ...] = ()
-    """For each field what its scores were normalised by: mean and deviation, or low and high."""
-    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """Method and settings, and the signals that set the weights."""
-    scale: F64 | None = None
-    """(documents,): what the weights are multiplied by, where a document is judged by some of the fields only."""
-    reward: F64 | None = None
-    """(documents,): what a document got for having the words of the query; part of the share of field `lexical`."""
-    covered: F64 | None = None
-    """(documents,): the share of the words it has."""
-    lexical: int = 0
-    """The field, by place, whose share the reward is."""
-
-    def __len__(self) -> int:
-        return len(self.docs)
-
-    def top(self, k: int) -> Fused:
-        """The first k."""
-        rows = slice(0, k)
-        return Fused(
-            self.fields, self.docs[rows], self.scores[rows], self.raw[rows], self.normalised[rows], self.ranks[rows],
-            self.shares[rows], self.weights, min(self.proved, k), self.populations, self.about,
-            _rows(self.scale, rows), _rows(self.reward, rows), _rows(self.covered, rows), self.lexical,
-        )  # fmt: skip
-
-
-def _rows(part: F64 | None, rows: slice | Ints) -> F64 | None:
-    return None if part is None else part[rows]
-
 
 def gather(
-    fields: Sequence[FieldList], score: Score, also: Ints | None = None,
+    fields: Sequence[Ranking], score: Score, also: Ints | None = None,
     covered: tuple[int, Cover] | None = None,
 ) -> Candidates:  # fmt: skip
     """The union of the fields' lists; whoever missed a field's list gets its exact score from that field all the same.
@@ -156,7 +62,7 @@ def gather(
     Parameters
     ----------
     fields
-        What each field found, at least one; every field once.
+        What each field found, at least one; every field once, and made with `n_scored`.
     score
         `score(i, docs)`: exact scores of documents (ascending) in the i-th field; NaN where it can have none.
     also
@@ -177,13 +83,14 @@ def gather(
 
     Examples
     --------
-    >>> found = [FieldList("a", np.array([7]), np.array([4.0]), 9), FieldList("b", np.array([3]), np.array([0.9]), 9)]
-    >>> gather(found, lambda i, docs: np.full(len(docs), 0.5)).scores.tolist()
+    >>> a = Ranking.of("a", np.array([7]), np.array([4.0]), n_scored=9)
+    >>> b = Ranking.of("b", np.array([3]), np.array([0.9]), n_scored=9)
+    >>> gather([a, b], lambda i, docs: np.full(len(docs), 0.5)).scores.tolist()
     [[0.5, 0.9], [4.0, 0.5]]
     """
     if not fields:
         raise InvalidInput("a fusion needs at least one field")
-    names = [field.name for field in fields]
+    names = tuple(field.fields[0] for field in fields)
     if len(set(names)) != len(names):
         raise InvalidInput(f"every field is fused once: {', '.join(names)}")
     docs = np.unique(
@@ -191,8 +98,8 @@ def gather(
     )
     scores = np.empty((len(docs), len(fields)), np.float64)
     ranks = np.zeros((len(docs), len(fields)), np.int64)
+    voices = tuple(map(_checked, fields))
     for i, field in enumerate(fields):
-        _check(field)
         at = np.searchsorted(docs, field.docs)
         scores[at, i] = field.scores
         ranks[at, i] = np.arange(1, len(field.docs) + 1)
@@ -200,21 +107,26 @@ def gather(
         if len(missing):
             found = np.asarray(score(i, docs[missing]), np.float64)
             if found.shape != missing.shape or np.isinf(found).any():
-                raise InvalidInput(f"field {field.name!r} gave no usable scores for {len(missing)} candidates")
+                raise InvalidInput(f"field {names[i]!r} gave no usable scores for {len(missing)} candidates")
             scores[missing, i] = found
     place, cover = covered or (0, None)
-    return Candidates(tuple(fields), docs, scores, ranks, cover, place)
+    return Candidates(names, tuple(fields), voices, docs, scores, ranks, cover, place)
 
 
-def _check(field: FieldList) -> None:
+def _checked(field: Ranking) -> Voice:
+    """What a list says of its field, if it can be fused."""
+    name, voice = field.fields[0], field.voice
+    if voice is None:
+        raise InvalidInput(f"the list of field {name!r} cannot be fused: make it with n_scored=")
     if field.docs.shape != field.scores.shape or field.docs.ndim != 1:
-        raise InvalidInput(f"field {field.name!r}: {field.docs.shape} documents but {field.scores.shape} scores")
+        raise InvalidInput(f"field {name!r}: {field.docs.shape} documents but {field.scores.shape} scores")
     if not np.isfinite(field.scores).all():
-        raise InvalidInput(f"field {field.name!r} holds scores that are NaN or infinite")
+        raise InvalidInput(f"field {name!r} holds scores that are NaN or infinite")
     if len(field.scores) > 1 and np.any(np.diff(field.scores) > 0):
-        raise InvalidInput(f"field {field.name!r}: the list must be in descending order of scores")
-    if field.n_scored < len(field.docs):
-        raise InvalidInput(f"field {field.name!r} lists {len(field.docs)} documents but scored {field.n_scored}")
+        raise InvalidInput(f"field {name!r}: the list must be in descending order of scores")
+    if voice.n_scored < len(field.docs):
+        raise InvalidInput(f"field {name!r} lists {len(field.docs)} documents but scored {voice.n_scored}")
+    return voice
 
 
 def combine(
@@ -229,7 +141,7 @@ def combine(
     reward: F64 | None = None,
     covered: F64 | None = None,
     reward_ceiling: float = 0.0,
-) -> Fused:
+) -> Ranking:
     """Weigh, add from left to right, sort; ties by `tie_break`, then in document order.
 
     `ceiling` holds, for each field, what the normalised score of a document outside the candidates cannot exceed;
@@ -249,10 +161,11 @@ def combine(
     best = scores[order]
     # a margin for the rounding of a few additions; a tie with a document outside is not a proof either
     proved = int(np.count_nonzero(best > outside + 1e-12 * (abs(outside) + 1.0)))
-    return Fused(
-        candidates.names, candidates.docs[order], best, candidates.scores[order], normalised[order],
-        candidates.ranks[order], shares[order], weights, proved, populations, about,
-        _rows(scale, order), _rows(reward, order), _rows(covered, order), candidates.lexical,
+    scale, reward, covered = (None if a is None else a[order] for a in (scale, reward, covered))
+    fusion = Fusion(weights, proved, populations, about, scale, reward, covered, candidates.lexical)
+    return Ranking(
+        candidates.docs[order], best, candidates.names, candidates.scores[order], candidates.ranks[order],
+        shares[order], normalised[order], fusion=fusion,
     )  # fmt: skip
 
 

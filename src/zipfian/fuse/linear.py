@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from zipfian.errors import InvalidInput, shown
-from zipfian.fuse.candidates import Candidates, Fused, check_weights, combine, weights_of
+from zipfian.fuse.candidates import Candidates, check_weights, combine, weights_of
 from zipfian.fuse.normalise import POOL, Kind, check_kind, normalise
+from zipfian.fuse.ranking import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Linear:
         """How many documents to ask of every field for `k` hits."""
         return max(k, POOL)
 
-    def fuse(self, candidates: Candidates) -> Fused:
+    def fuse(self, candidates: Candidates) -> Ranking:
         """Rank the candidates."""
         weights = weights_of(candidates, self.weights)
         normalised, ceiling, used = normalise(candidates, self.normalise)

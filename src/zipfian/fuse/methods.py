@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from zipfian.errors import InvalidInput
 from zipfian.fuse.adaptive import Adaptive
-from zipfian.fuse.candidates import Candidates, Fused
+from zipfian.fuse.candidates import Candidates
 from zipfian.fuse.linear import Linear
+from zipfian.fuse.ranking import Ranking
 from zipfian.fuse.rrf import RRF
 
 
@@ -25,7 +26,7 @@ class Method(Protocol):
     def depth(self, k: int) -> int:
         """How many documents to ask of every field for k hits; the same for all k up to the population's size."""
 
-    def fuse(self, candidates: Candidates) -> Fused:
+    def fuse(self, candidates: Candidates) -> Ranking:
         """Rank the candidates."""
 
     def to_json(self) -> dict[str, Any]:

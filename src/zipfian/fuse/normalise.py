@@ -21,12 +21,11 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, shown
-from zipfian.fuse.candidates import Candidates, FieldList
+from zipfian.fuse.candidates import Candidates
+from zipfian.fuse.ranking import F64, Ranking, Voice
 
-F64 = npt.NDArray[np.float64]
 Kind = Literal["none", "minmax", "z"]
 
 POOL = 100
@@ -39,16 +38,16 @@ def check_kind(kind: str) -> None:
         raise InvalidInput(f"unknown normalisation {shown(kind)}; one of {', '.join(get_args(Kind))}")
 
 
-def population(field: FieldList, pool: int = POOL) -> F64:
+def population(field: Ranking, voice: Voice, pool: int = POOL) -> F64:
     """The scores that a field's normalisation is made from, best first."""
     best = np.asarray(field.scores[:pool], np.float64)
-    size = min(pool, field.n_scored)
+    size = min(pool, voice.n_scored)
     return np.concatenate([best, np.zeros(max(0, size - len(best)))])
 
 
-def constants(field: FieldList, kind: Kind, pool: int = POOL) -> dict[str, float]:
+def constants(field: Ranking, voice: Voice, kind: Kind, pool: int = POOL) -> dict[str, float]:
     """(raw - shift) / unit is the normalised score; with the numbers that explain them."""
-    scores = population(field, pool)
+    scores = population(field, voice, pool)
     if kind == "none" or not len(scores):
         return {"shift": 0.0, "unit": 1.0, "last": 0.0}
     last = float(scores.min())
@@ -64,11 +63,11 @@ def constants(field: FieldList, kind: Kind, pool: int = POOL) -> dict[str, float
 def normalise(candidates: Candidates, kind: Kind, pool: int = POOL) -> tuple[F64, F64, tuple[Mapping[str, float], ...]]:
     """(documents, fields) on one scale; what no document outside can exceed in each field; the constants used."""
     columns, ceiling, used = [], [], []
-    for i, field in enumerate(candidates.fields):
-        numbers = constants(field, kind, pool)
+    for i, (field, voice) in enumerate(zip(candidates.fields, candidates.voices, strict=True)):
+        numbers = constants(field, voice, kind, pool)
         raw = np.where(np.isnan(candidates.scores[:, i]), numbers["last"], candidates.scores[:, i])
         # whoever is outside the field's list scores at most like its end, or 0 where the list holds all that match
-        complete = len(field.docs) >= field.n_scored
+        complete = len(field.docs) >= voice.n_scored
         bound = numbers["last"] if complete else (float(field.scores[-1]) if len(field.scores) else 0.0)
         if kind == "none":
             columns.append(np.nan_to_num(candidates.scores[:, i], nan=0.0))

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from zipfian.errors import InvalidInput, shown
-from zipfian.fuse.candidates import Candidates, Fused, check_weights, combine, weights_of
+from zipfian.fuse.candidates import Candidates, check_weights, combine, weights_of
 from zipfian.fuse.normalise import POOL, normalise
+from zipfian.fuse.ranking import Ranking
 
 RANKS = 1_000
 """Ranks are counted so far; every document beyond shares the next one."""
@@ -43,9 +44,9 @@ class RRF:
 
     Examples
     --------
-    >>> from zipfian.fuse import FieldList, gather
-    >>> a = FieldList("a", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9)
-    >>> b = FieldList("b", np.array([7, 5]), np.array([0.9, 0.2]), n_scored=9)
+    >>> from zipfian.fuse import gather
+    >>> a = Ranking.of("a", np.array([7, 3]), np.array([4.0, 1.0]), n_scored=9)
+    >>> b = Ranking.of("b", np.array([7, 5]), np.array([0.9, 0.2]), n_scored=9)
     >>> fused = RRF().fuse(gather([a, b], lambda i, docs: np.zeros(len(docs))))
     >>> fused.docs[0], fused.scores[0] == 1 / 61 + 1 / 61
     (np.int64(7), np.True_)
@@ -66,7 +67,7 @@ class RRF:
         """How many documents to ask of every field for `k` hits."""
         return max(k, self.ranks, POOL)
 
-    def fuse(self, candidates: Candidates) -> Fused:
+    def fuse(self, candidates: Candidates) -> Ranking:
         """Rank the candidates."""
         weights = weights_of(candidates, self.weights)
         beyond = self.ranks + 1

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zipfian.errors import InvalidInput, shown
-from zipfian.rerank.result import F64
+from zipfian.fuse.ranking import F64
 
 STEP = 10
 """K is rounded up to a multiple of this."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from zipfian.rerank.result import F64, Ints, Reranked, assemble, check_candidates
+from zipfian.fuse.ranking import F64, Ranking
+from zipfian.rerank.result import assemble, check_candidates
 
 
-def rerank_dense(docs: Ints, coarse: F64, cosines: F64) -> Reranked:
+def rerank_dense(first: Ranking, cosines: F64, field: str = "dense") -> Ranking:
     """Order the first K = len(cosines) candidates by cosine; one without a vector (NaN) stays below, in its old order.
 
     This replaces the first stage's opinion: right for pictures, where the pooled vector is the better judge, wrong for
@@ -15,14 +16,16 @@ def rerank_dense(docs: Ints, coarse: F64, cosines: F64) -> Reranked:
 
     Parameters
     ----------
-    docs, coarse
-        The first stage's hits, best first, and their scores.
+    first
+        The first stage's hits, best first.
     cosines
         Of the query and each of the first K candidates.
+    field
+        The field whose vectors were compared.
 
     Returns
     -------
-    Reranked
+    Ranking
         All candidates, the refined ones first.
 
     Raises
@@ -32,10 +35,12 @@ def rerank_dense(docs: Ints, coarse: F64, cosines: F64) -> Reranked:
 
     Examples
     --------
-    >>> found = rerank_dense(np.array([4, 9, 2]), np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.8]))
-    >>> found.docs.tolist(), found.old_ranks.tolist()
-    ([9, 4, 2], [2, 1, 3])
+    >>> first = Ranking.of("words", np.array([4, 9, 2]), np.array([3.0, 2.0, 1.0]))
+    >>> found = rerank_dense(first, np.array([0.1, 0.8]))
+    >>> found.docs.tolist(), found.scores.tolist(), found.reranking.old_ranks.tolist()
+    ([9, 4, 2], [0.8, 0.1, 1.0], [2, 1, 3])
     """
-    check_candidates(docs, coarse, len(cosines), "cosines")
+    check_candidates(first, len(cosines), "cosines")
     signals = np.asarray(cosines, np.float64).reshape(-1, 1)
-    return assemble(docs, coarse, signals, np.ones_like(signals), ("cosine",), {"rerank": "dense", "K": len(cosines)})
+    about = {"rerank": "dense", "K": len(cosines)}
+    return assemble(first, signals, np.ones_like(signals), ("cosine",), (field,), about)

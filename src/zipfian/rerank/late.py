@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import InvalidInput
-from zipfian.rerank.result import F64, Ints, Reranked, assemble, check_candidates
+from zipfian.fuse.ranking import F64, Ints, Ranking
+from zipfian.rerank.result import assemble, check_candidates
 
 Vectors = npt.NDArray[np.floating]
 F32 = npt.NDArray[np.float32]
@@ -39,22 +40,22 @@ def maxsim(query: Vectors, documents: Sequence[Vectors], *, normalise: bool = Tr
 
 
 def rerank_late(
-    docs: Ints,
-    coarse: F64,
+    first: Ranking,
     query: Vectors,
     documents: Sequence[Vectors],
     *,
     normalise: bool = True,
     about: dict[str, Any] | None = None,
-) -> Reranked:
+    field: str = "late",
+) -> Ranking:
     """Order the first K = len(documents) candidates by MaxSim over token vectors.
 
     A candidate without tokens stays below, in its old order.
 
     Parameters
     ----------
-    docs, coarse
-        The first stage's hits, best first, and their scores.
+    first
+        The first stage's hits, best first.
     query
         Token vectors of the query, one in each row.
     documents
@@ -63,11 +64,14 @@ def rerank_late(
         Scale tokens to length 1 first, so that similarities are cosines.
     about
         What else to report with the ranking.
+    field
+        Whose share of the score is what the tokens gave.
 
     Returns
     -------
-    Reranked
-        One part per query token; `about["places"]` holds, by document number, the document's token that matched each.
+    Ranking
+        One part per query token; `reranking.about["places"]` holds, by document number, the document's token that
+        matched each.
 
     Raises
     ------
@@ -78,16 +82,16 @@ def rerank_late(
     --------
     >>> query = np.array([[1.0, 0.0]])
     >>> tokens = [np.array([[0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])]
-    >>> found = rerank_late(np.array([4, 9]), np.array([3.0, 2.0]), query, tokens)
-    >>> found.docs.tolist(), found.scores.tolist(), found.about["places"]
+    >>> found = rerank_late(Ranking.of("words", np.array([4, 9]), np.array([3.0, 2.0])), query, tokens)
+    >>> found.docs.tolist(), found.scores.tolist(), found.reranking.about["places"]
     ([9, 4], [1.0, 0.0], {4: [0], 9: [1]})
     """
-    check_candidates(docs, coarse, len(documents), "documents with tokens")
+    check_candidates(first, len(documents), "documents with tokens")
     best, where = maxsim(query, documents, normalise=normalise)
     names = tuple(f"token {i}" for i in range(best.shape[1]))
-    places = {int(doc): where[i].tolist() for i, doc in enumerate(docs[: len(documents)])}
+    places = {int(doc): where[i].tolist() for i, doc in enumerate(first.docs[: len(documents)])}
     known = {"rerank": "late", "K": len(documents), **(about or {}), "places": places}
-    return assemble(docs, coarse, best, np.ones_like(best), names, known)
+    return assemble(first, best, np.ones_like(best), names, (field,) * len(names), known)
 
 
 def rows(vectors: Vectors, normalise: bool = True) -> F32:

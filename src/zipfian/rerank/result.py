@@ -1,68 +1,17 @@
-"""What every reranker gives back, and the order it keeps."""
+"""The order that every reranker keeps, and what it makes of a ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, shown
-
-Ints = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
+from zipfian.fuse.ranking import F64, Ints, Ranking, Reranking
 
 COARSE = "coarse"
 """The part that the score of a document beyond K consists of."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reranked:
-    """A ranking after refinement: refined candidates first, the rest below them in their old order.
-
-    The scores of the two groups are of different kinds (refined and coarse) and are not to be compared.
-
-    Examples
-    --------
-    >>> from zipfian.rerank import rerank_dense
-    >>> found = rerank_dense(np.array([4, 9, 2]), np.array([3.0, 2.0, 1.0]), np.array([0.1, 0.8]))
-    >>> found.refined, found.scores.tolist(), found.names
-    (2, [0.8, 0.1, 1.0], ('cosine', 'coarse'))
-    """
-
-    docs: Ints
-    """Document numbers, best first."""
-    scores: F64
-    """The refined score, or the coarse one beyond K."""
-    old_ranks: Ints
-    """Rank before, from 1."""
-    coarse: F64
-    """Score before."""
-    refined: int
-    """So many of the first hits have a refined score."""
-    parts: F64
-    """(documents, parts): added from left to right they give the score to the last bit; the last one is `coarse`."""
-    names: tuple[str, ...]
-    """Of the parts."""
-    weights: F64
-    """(documents, parts): what each signal was multiplied by; NaN where the signal was not there."""
-    signals: F64
-    """(documents, parts): the numbers behind the parts; NaN where there was none."""
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """Which reranker, and its settings."""
-
-    def __len__(self) -> int:
-        return len(self.docs)
-
-    def top(self, k: int) -> Reranked:
-        """The first k."""
-        r = slice(0, k)
-        return Reranked(
-            self.docs[r], self.scores[r], self.old_ranks[r], self.coarse[r], min(self.refined, k), self.parts[r],
-            self.names, self.weights[r], self.signals[r], self.about,
-        )  # fmt: skip
 
 
 def check_depth(depth: Any, k: int, what: str = "rerank_depth") -> int:
@@ -101,8 +50,9 @@ def check_depth(depth: Any, k: int, what: str = "rerank_depth") -> int:
     return int(depth)
 
 
-def check_candidates(docs: Ints, coarse: F64, n: int, what: str) -> None:
+def check_candidates(first: Ranking, n: int, what: str) -> None:
     """Candidates best first, finite scores, and as many numbers as are to be refined."""
+    docs, coarse = first.docs, first.scores
     if docs.shape != coarse.shape or docs.ndim != 1:
         raise InvalidInput(f"{docs.shape} documents but {coarse.shape} scores to rerank")
     if len(np.unique(docs)) != len(docs):
@@ -114,32 +64,50 @@ def check_candidates(docs: Ints, coarse: F64, n: int, what: str) -> None:
 
 
 def assemble(
-    docs: Ints, coarse: F64, signals: F64, weights: F64, names: tuple[str, ...], about: Mapping[str, Any]
-) -> Reranked:
+    first: Ranking, signals: F64, weights: F64, names: tuple[str, ...], fields: Sequence[str | None],
+    about: Mapping[str, Any],
+) -> Ranking:  # fmt: skip
     """Sort the first K = len(signals) by their refined score; ties by coarse score, then in document order.
 
     A signal of NaN is not there and adds nothing; a candidate without any signal keeps its place among the unrefined.
+    `fields` names, for each signal, the field that it comes from.
     """
+    docs, coarse = first.docs, first.scores
     n, k = len(docs), len(signals)
     products = np.where(np.isnan(signals), 0.0, weights * np.nan_to_num(signals))
     refined_scores = np.zeros(k, np.float64)
     for i in range(signals.shape[1]):
         refined_scores += products[:, i]
     has = np.asarray(~np.isnan(signals).all(axis=1), np.bool_)
-    first = np.flatnonzero(has)
-    first = first[np.lexsort((docs[first], -coarse[first], -refined_scores[first]))]
+    best = np.flatnonzero(has)
+    best = best[np.lexsort((docs[best], -coarse[best], -refined_scores[best]))]
     rest = np.concatenate([np.flatnonzero(~has), np.arange(k, n)])
-    order = np.concatenate([first, rest]).astype(np.int64)
+    order = np.concatenate([best, rest]).astype(np.int64)
     parts = np.zeros((n, signals.shape[1] + 1), np.float64)
     parts[:k, :-1] = np.where(has[:, None], products, 0.0)
     parts[rest, -1] = coarse[rest]
     scores = coarse.astype(np.float64).copy()
-    scores[first] = refined_scores[first]
+    scores[best] = refined_scores[best]
     wide_signals, wide_weights = np.full(parts.shape, np.nan), np.full(parts.shape, np.nan)
     wide_signals[:k, :-1] = signals
     wide_weights[:k, :-1] = np.where(np.isnan(signals), np.nan, weights)
     wide_signals[rest, -1], wide_weights[rest, -1] = coarse[rest], 1.0
-    return Reranked(
-        docs[order], scores[order], order + 1, coarse[order], len(first), parts[order], (*names, COARSE),
-        wide_weights[order], wide_signals[order], about,
+    found = Reranking(
+        len(best), order + 1, parts[order], (*names, COARSE), tuple(fields), wide_weights[order], wide_signals[order],
+        about,
     )  # fmt: skip
+    return first.reordered(order, scores[order], _shares(first, found, order), reranking=found)
+
+
+def _shares(first: Ranking, found: Reranking, order: Ints) -> dict[str, F64]:
+    """What each field gave: to a refined score its signals, added up; to any other what it gave before."""
+    given: dict[str, F64] = {}
+    for i, name in enumerate(found.fields):
+        if name is not None:
+            given[name] = given.get(name, 0.0) + found.parts[: found.refined, i]
+    out: dict[str, F64] = {}
+    for name in (*first.fields, *(name for name in given if name not in first.fields)):
+        there = name in first.fields
+        out[name] = first.shares[order, first.fields.index(name)] if there else np.full(len(order), np.nan)
+        out[name][: found.refined] = given.get(name, 0.0)
+    return out

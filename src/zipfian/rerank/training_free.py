@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import InvalidInput
-from zipfian.rerank.result import F64, Ints, Reranked, assemble, check_candidates
+from zipfian.fuse.ranking import F64, Ranking
+from zipfian.rerank.result import assemble, check_candidates
 
 Variant = Literal["cross", "cross+text", "cross+context", "all"]
 VARIANTS: tuple[str, ...] = get_args(Variant)
@@ -75,20 +76,20 @@ def softmax_weights(signals: F64, tau: float) -> F64:
 
 
 def rerank_training_free(
-    docs: Ints,
-    coarse: F64,
+    first: Ranking,
     cross: F64,
     text: F64 | None = None,
     context: F64 | None = None,
     *,
     variant: Variant = "all",
     tau: float = TAU,
-) -> Reranked:
+    fields: tuple[str | None, ...] = NAMES,
+) -> Ranking:
     """Refine the first K = len(cross) candidates.
 
     Parameters
     ----------
-    docs, coarse
+    first
         The fused ranking, best first; its scores break ties, document order the rest.
     cross
         Similarity of the query and each candidate across modalities; NaN where a candidate has no vector.
@@ -101,10 +102,12 @@ def rerank_training_free(
         Which signals take part.
     tau
         Temperature: small, and the largest signal decides alone; large, and it is the mean of all.
+    fields
+        The fields that the three signals come from, whose shares of the score they are.
 
     Returns
     -------
-    Reranked
+    Ranking
         All candidates, the refined ones first; parts are `cross`, `text` and `context`.
 
     Raises
@@ -114,7 +117,7 @@ def rerank_training_free(
 
     Examples
     --------
-    >>> found = rerank_training_free(np.array([4, 9]), np.array([3.0, 2.0]), cross=np.array([0.2, 0.4]))
+    >>> found = rerank_training_free(Ranking.of("words", np.array([4, 9]), np.array([3.0, 2.0])), np.array([0.2, 0.4]))
     >>> found.docs.tolist(), found.scores.tolist()
     ([9, 4], [0.4, 0.2])
     """
@@ -122,14 +125,14 @@ def rerank_training_free(
         raise InvalidInput(f"unknown variant {variant!r} of the reranker; one of {', '.join(VARIANTS)}")
     if isinstance(tau, bool) or not isinstance(tau, (int, float)) or not 0.0 < tau < float("inf"):
         raise InvalidInput(f"tau must be a number above 0, not {tau!r}")
-    check_candidates(docs, coarse, len(cross), "similarities")
+    check_candidates(first, len(cross), "similarities")
     wanted = {"cross": {"cross"}, "all": set(NAMES)}.get(variant) or set(variant.split("+"))
     columns = [
         _column(name, values, len(cross), wanted) for name, values in zip(NAMES, (cross, text, context), strict=True)
     ]
     signals = np.stack(columns, axis=1)
     about: dict[str, Any] = {"rerank": "training-free", "K": len(cross), "tau": tau, "variant": variant}
-    return assemble(docs, coarse, signals, softmax_weights(signals, tau), NAMES, about)
+    return assemble(first, signals, softmax_weights(signals, tau), NAMES, fields, about)
 
 
 def _column(name: str, values: F64 | None, n: int, wanted: set[str]) -> F64:

@@ -165,6 +165,20 @@ def test_explanations_show_places_in_the_document(tmp_path: Path, sae: Path, tex
     assert seen > 20
 
 
+def test_a_title_is_read_with_every_passage(tmp_path: Path, sae: Path, text: ToyText) -> None:
+    body = "The red house was old. " * 10 + "A hound sleeps. " + "A stone by the river. " * 10
+    docs = [{"id": "titled", "text": "Kitten stories\n\n" + body}, {"id": "plain", "text": "Untold.\n\n" + body}]
+    c = made(tmp_path / "c", sae, text, docs)
+    found = c.search("kitten puppy", fields="dense")
+    assert found[0].id == "titled" and found[0].score > found[1].score
+    tree = c.explain("kitten puppy", "titled", fields="latent")
+    places = [place["text"] for node in tree.parts for place in node.evidence]
+    assert {"Kitten", "hound"} <= set(places)
+    for node in tree.parts:
+        for place in node.evidence:
+            assert docs[0]["text"][place["start"] : place["end"]] == place["text"]
+
+
 def test_a_long_document_has_a_vector(tmp_path: Path, sae: Path, text: ToyText) -> None:
     c = made(tmp_path / "c", sae, text, [{"id": "a", "text": "A dog sleeps. " * 30}, {"id": "b"}])
     found = c.vector("a", "dense")

@@ -32,7 +32,7 @@ from zipfian.engines.opensearch.documents import deletion
 from zipfian.engines.opensearch.filters import to_query
 from zipfian.engines.opensearch.mapping import Layout, read, vector_dims
 from zipfian.engines.opensearch.reader import PAGE, SCAN_DOCUMENTS, Reader, check_scan
-from zipfian.engines.opensearch.retrievers import field_query
+from zipfian.engines.opensearch.retrievers import make_retriever
 from zipfian.engines.opensearch.running import ClusterAnswers, cluster_plan, explain_id
 from zipfian.engines.opensearch.writing import Writing
 from zipfian.errors import EngineUnavailable, InvalidInput, ReadOnly
@@ -140,14 +140,14 @@ class OpenSearchCollection(Collection):
     def _score(
         self,
         field: str,
-        question: Query,
+        query: Query,
         ids: Sequence[str],
         where: Mapping[str, Any] | None,
         scoring: Scoring | None,
     ) -> npt.NDArray[np.float64]:
         reader = self.reader()
-        reader.settings.read(question)
-        prepared = field_query(reader, field, question, scoring)
+        reader.settings.read(query)
+        prepared = make_retriever(reader, field, query, scoring)
         docs = reader.numbers([check_id(i) for i in ids])
         scores = prepared.score(docs)
         mask = reader.mask(where)
@@ -155,9 +155,9 @@ class OpenSearchCollection(Collection):
             scores[reader.scores({"constant_score": {"filter": mask}}, docs) == 0.0] = np.nan
         return scores
 
-    def _explain(self, question: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
+    def _explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
         reader = self.reader()
-        return explain_id(reader, question, cluster_plan(reader, question, **how), check_id(doc_id))
+        return explain_id(reader, query, cluster_plan(reader, query, **how), check_id(doc_id))
 
     def searcher(self) -> NoReturn:
         """Not possible: what `reader` gives is the read side of a cluster."""

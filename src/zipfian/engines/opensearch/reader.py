@@ -228,8 +228,8 @@ class Reader:
     def numbers(self, ids: Sequence[str]) -> Ints:
         """Numbers of documents that must be there, as of the last refresh."""
         for part in _chunks([i for i in ids if i not in self._numbers]):
-            asked: dict[str, Any] = {"_source": SEQUENCE, "realtime": False}
-            docs = self.client.call("POST", f"/{self.index}/_mget", {"ids": part}, asked)["docs"]
+            params: dict[str, Any] = {"_source": SEQUENCE, "realtime": False}
+            docs = self.client.call("POST", f"/{self.index}/_mget", {"ids": part}, params)["docs"]
             missing = next((d["_id"] for d in docs if not d.get("found")), None)
             if missing is not None:
                 raise InvalidInput(f"there is no document {missing!r} in {self.where} (as of the last commit)")

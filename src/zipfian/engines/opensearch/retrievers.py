@@ -1,4 +1,4 @@
-"""A question made ready for one field of a cluster: the same promises as for a field of the embedded engine."""
+"""A query made ready for one field of a cluster: the same promises as for a field of the embedded engine."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ class Cut:
 class PostingsRetriever:
     """A field with an inverted index."""
 
-    def __init__(self, reader: Reader, name: str, question: Query) -> None:
+    def __init__(self, reader: Reader, name: str, query: Query) -> None:
         self.name = name
         self.field = reader.settings.postings(name)
         self.cut: Cut | None = None
         self._taken = 0
         """Clauses that a filter took of the cluster's limit."""
         self._reader = reader
-        self._question = question
+        self._query = query
         self._postings = self.field.of or name
         self._shown = reader.settings.postings(self._postings)
         """The field whose postings are searched: it knows where its terms stand."""
         self._code = reader.codes[self._postings]
-        weights = self.field.terms_of(question)
+        weights = self.field.terms_of(query)
         if len(weights) > MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(weights)} terms, the limit is {MAX_QUERY_TERMS}")
         self._terms: list[Term] = list(weights)
@@ -154,7 +154,7 @@ class PostingsRetriever:
 
     def settings(self) -> dict[str, Any]:
         out: dict[str, Any] = {"field": self.name, "scoring": self.field.scoring.to_json(), "engine": "opensearch"}
-        out |= self.field.report(self._question)
+        out |= self.field.report(self._query)
         if self.cut is not None:
             out["cut"] = {"terms": self.cut.terms, "kept": self.cut.kept, "loss": self.cut.loss}
         return out
@@ -171,7 +171,7 @@ class PostingsRetriever:
         ordered = [by_term[t] for t in self._terms if t in by_term]
         stored = {m.term: self._weight(m.frequency) for m in ordered}
         places, note = self._places(doc, stored)
-        words = self.field.words_behind(self._question, list(stored))
+        words = self.field.words_behind(self._query, list(stored))
         nodes = [self._node(m, stored[m.term], places.get(m.term, ()), words.get(m.term)) for m in ordered]
         about: dict[str, Any] = {"engine": "opensearch"}
         if ordered and isinstance(self.field.scoring, BM25):
@@ -229,15 +229,15 @@ class PostingsRetriever:
         return self._shown.places(self._reader.settings.stored(self._reader.document(doc)), stored, known)
 
 
-def field_query(
-    reader: Reader, name: str, question: Query, scoring: Scoring | None = None, ann: str | None = None
+def make_retriever(
+    reader: Reader, name: str, query: Query, scoring: Scoring | None = None, ann: str | None = None
 ) -> PostingsRetriever | VectorRetriever:
-    """The question for one field, which must be able to answer it."""
+    """The query for one field, which must be able to answer it."""
     field = reader.settings.field(name)
     no_formula(scoring)
     no_faiss(ann)
-    question.check(name, field)
-    return VectorRetriever(reader, name, question) if field.has_vectors else PostingsRetriever(reader, name, question)
+    query.check(name, field)
+    return VectorRetriever(reader, name, query) if field.has_vectors else PostingsRetriever(reader, name, query)
 
 
 def no_formula(scoring: Scoring | None) -> None:

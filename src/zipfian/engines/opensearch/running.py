@@ -8,21 +8,21 @@ from typing import Any
 
 from zipfian.collection.asking import Asking
 from zipfian.collection.execute import Run
-from zipfian.collection.outcome import Outcome
 from zipfian.collection.plan import SearchPlan, make_plan
 from zipfian.collection.results import Results
 from zipfian.collection.search import results
 from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch.reader import PAUSES_S, Reader
-from zipfian.engines.opensearch.retrievers import field_query, no_faiss, no_formula
+from zipfian.engines.opensearch.retrievers import make_retriever, no_faiss, no_formula
 from zipfian.errors import EngineUnavailable, InvalidInput
 from zipfian.fields.query import Query
+from zipfian.fuse.ranking import Ranking
 from zipfian.types import Explanation
 
 
-def cluster_plan(reader: Reader, question: Query, **how: Any) -> SearchPlan:
+def cluster_plan(reader: Reader, query: Query, **how: Any) -> SearchPlan:
     """The plan of the embedded engine, unless a cluster cannot carry it out."""
-    plan = make_plan(reader.settings, question, **how)
+    plan = make_plan(reader.settings, query, **how)
     if plan.scoring:
         raise InvalidInput(
             f"method {plan.name!r} scores a field by another formula than its own, and the formula is part "
@@ -48,21 +48,21 @@ class ClusterAnswers:
         """How a search will be carried out."""
         no_formula(asking.how.get("scoring"))
         no_faiss(asking.how.get("ann"))
-        return cluster_plan(self._reader(), asking.question, k=asking.depth, **asking.how)
+        return cluster_plan(self._reader(), asking.query, k=asking.depth, **asking.how)
 
     def run(self, asking: Asking, plan: SearchPlan) -> Results:
         """Carry it out; several requests see one point in time."""
         reader, depth, bonus = self._reader(), asking.depth, asking.bonus
-        start, encoded = time.perf_counter(), asking.question.seconds[0]
-        made = Run(reader, asking.question, plan, field_query)
+        start, encoded = time.perf_counter(), asking.query.seconds[0]
+        made = Run(reader, asking.query, plan, make_retriever)
         prepare = time.perf_counter() - start
         mask = reader.mask(asking.where)
         one = len(plan.fields) == 1 and not plan.reranks and not reader.settings.field(plan.fields[0]).has_vectors
-        outcome = made.search(depth, mask, bonus) if one else _pinned(reader, lambda: made.search(depth, mask, bonus))
-        return results(reader, made, outcome, asking, self._generation, {}, start, encoded, {"prepare": prepare})
+        ranking = made.search(depth, mask, bonus) if one else _pinned(reader, lambda: made.search(depth, mask, bonus))
+        return results(reader, made, ranking, asking, self._generation, {}, start, encoded, {"prepare": prepare})
 
 
-def _pinned(reader: Reader, search: Callable[[], Outcome]) -> Outcome:
+def _pinned(reader: Reader, search: Callable[[], Ranking]) -> Ranking:
     """All requests of a search in one point in time; a new one when a node took it along."""
     for pause in PAUSES_S:
         try:
@@ -74,6 +74,6 @@ def _pinned(reader: Reader, search: Callable[[], Outcome]) -> Outcome:
         return search()
 
 
-def explain_id(reader: Reader, question: Query, plan: SearchPlan, doc_id: str) -> Explanation:
-    """A document's score for a question, whether it finds it or not."""
-    return Run(reader, question, plan, field_query).explain_any(reader.number(doc_id))
+def explain_id(reader: Reader, query: Query, plan: SearchPlan, doc_id: str) -> Explanation:
+    """A document's score for a query, whether it finds it or not."""
+    return Run(reader, query, plan, make_retriever).explain_any(reader.number(doc_id))

@@ -30,13 +30,13 @@ SCAN_ERROR = 1e-6
 class VectorRetriever:
     """A field of pooled vectors. The nodes compare all of them in 32 bits; the best are scored here, in 64."""
 
-    def __init__(self, reader: Reader, name: str, question: Query) -> None:
+    def __init__(self, reader: Reader, name: str, query: Query) -> None:
         self.name = name
         self.field = reader.settings.vectors(name)
         self._reader = reader
         self._stored = self.field.stored_as(name)
         self._dim = reader.dims.get(self._stored, 0)
-        self.vector = self.field.vector_of(question)
+        self.vector = self.field.vector_of(query)
         if self._dim not in (0, len(self.vector)):
             raise InvalidInput(
                 f"the vectors of field {name!r} have {self._dim} numbers, the query's has {len(self.vector)}"
@@ -56,14 +56,14 @@ class VectorRetriever:
             return np.empty(0, np.int64), np.empty(0, np.float64)
         ready = DenseSearcher.from_array(np.empty((0, self._dim), np.float32)).prepare(self.vector)
         query = scan(vector_field(self._stored, self._dim), ready.vector, mask)
-        asked = size + SPARE
+        wanted = size + SPARE
         while True:
-            docs, rough = self._reader.top(query, min(asked, there))
+            docs, rough = self._reader.top(query, min(wanted, there))
             scores = self.score(docs)
             order = np.lexsort((docs, -scores))[:size]
             if len(docs) == there or scores[order[-1]] > rough[-1] - 1.0 + SCAN_ERROR:
                 return docs[order], scores[order]
-            asked *= 2
+            wanted *= 2
 
     def n_scored(self, mask: Clause | None) -> int:
         if not self._dim:

@@ -17,7 +17,7 @@ SAME = 1e-6
 class Searchable(Protocol):
     """Either engine."""
 
-    def search(self, asked: Any = None, /, k: int = 10, where: Any = None, *, fields: Any = None) -> Any: ...
+    def search(self, query: Any = None, /, k: int = 10, where: Any = None, *, fields: Any = None) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)

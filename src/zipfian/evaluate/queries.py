@@ -1,11 +1,11 @@
-"""The queries of a dataset as questions, encoded many at once."""
+"""The queries of a dataset, encoded many at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from zipfian.evaluate.datasets.base import Dataset
-from zipfian.evaluate.methods import asked
+from zipfian.evaluate.methods import query_of
 from zipfian.fields.base import Field
 from zipfian.fields.query import Query, encode_together
 
@@ -14,9 +14,9 @@ AT_ONCE = 64
 
 
 def streamed(dataset: Dataset, fields: Iterable[Field]) -> Iterator[tuple[str, Query]]:
-    """Every query as a question, encoded some at a time on all threads: one by one would leave most of them idle."""
+    """Every query, encoded some at a time on all threads: one by one would leave most of them idle."""
     waiting, wanted = list(dataset.queries.items()), list(fields)
     for start in range(0, len(waiting), AT_ONCE):
-        part = [(key, asked(query)) for key, query in waiting[start : start + AT_ONCE]]
-        encode_together([question for _, question in part], wanted)
+        part = [(key, query_of(judged)) for key, judged in waiting[start : start + AT_ONCE]]
+        encode_together([query for _, query in part], wanted)
         yield from part
