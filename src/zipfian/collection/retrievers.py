@@ -16,7 +16,7 @@ from zipfian.explain.terms import describe, explain_field
 from zipfian.fields.base import Field, PostingField, VectorField
 from zipfian.fields.places import Places, tokens
 from zipfian.fields.query import Query, Vector
-from zipfian.fuse.signals import coverage, covered_by
+from zipfian.fuse.signals import coverage, covered_by, whole
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.faiss_index import FaissIndex
 from zipfian.retrieve.scoring import Scoring
@@ -57,6 +57,10 @@ class Retriever(Protocol):
 
     def covered(self, docs: Ints) -> F64:
         """The share of the query's words that each of some documents has; asked of fields of words only."""
+        ...
+
+    def whole(self) -> float:
+        """What the query itself would score, were it a document of average length; 0 where nothing was asked."""
         ...
 
     def explain(self, doc: int) -> Explanation:
@@ -119,6 +123,9 @@ class PostingsRetriever:
 
     def covered(self, docs: Ints) -> F64:
         return covered_by(self._postings, self._terms, docs)
+
+    def whole(self) -> float:
+        return whole(self._searcher, self._terms, self.prepared.scoring)
 
     def explain(self, doc: int) -> Explanation:
         field = self.field
@@ -190,6 +197,9 @@ class DenseRetriever:
 
     def covered(self, docs: Ints) -> F64:
         return np.zeros(len(docs), np.float64)
+
+    def whole(self) -> float:
+        return 1.0
 
     def explain(self, doc: int) -> Explanation:
         return explain_cosine(self, doc, len(self.vector))

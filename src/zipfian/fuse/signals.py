@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.index.phi import apply_phi
-from zipfian.retrieve.scoring import BM25
+from zipfian.retrieve.scoring import BM25, Dot, Scoring, TfIdf
 from zipfian.retrieve.searcher import FieldSearcher, TermQuery
 from zipfian.retrieve.statistics import Term
 
@@ -91,17 +91,34 @@ def idf_asked(given: F64, df: F64, documents: int) -> float:
 
 def covered(formula: BM25, given: F64, df: F64, documents: int, best: float) -> float:
     """The same from numbers: the weights of the query's words, and in how many of the documents each stands."""
-    asked = float(np.sum(apply_phi(given, str(formula.phi)) * formula.idf(df, documents))) * _once(formula)
+    once = float(_impact(formula, np.ones(1))[0])
+    asked = float(np.sum(apply_phi(given, str(formula.phi)) * formula.idf(df, documents))) * once
     return min(1.0, max(0.0, best / asked)) if asked > 0.0 else 0.0
 
 
-def _once(formula: BM25) -> float:
-    """The impact of a word that stands once in a document of average length."""
-    if formula.variant == "lucene":
-        return 1.0 / (1.0 + formula.k1)
-    if formula.variant == "bm25+":
-        return 1.0 + (1.0 if formula.delta is None else formula.delta)
+def whole(searcher: FieldSearcher, terms: Mapping[Term, float] | Mapping[str, float] | Mapping[int, float],
+          formula: Scoring) -> float:  # fmt: skip
+    """What a query would score, were it a document of average length: the measure of what others have of it."""
+    stats = searcher.statistics()
+    df = np.fromiter((stats.df(term) for term in terms), np.float64, len(terms))
+    return whole_of(formula, np.fromiter(terms.values(), np.float64, len(terms)), df, stats.n_live)
+
+
+def whole_of(formula: Scoring, given: F64, df: F64, documents: int) -> float:
+    """The same from numbers. Terms that no document has count as well: what is asked for is not there."""
+    weights, idf = apply_phi(given, str(formula.phi)), formula.idf(df, documents)
+    if not isinstance(formula, TfIdf):
+        return float(np.sum(weights * idf * _impact(formula, weights)))
+    parts = np.square(np.maximum(1.0 + np.log(weights), 0.0) * idf)
+    known = float(parts[df > 0].sum())
+    return float(np.sqrt(parts.sum() / known)) if known > 0.0 else 0.0
+
+
+def _impact(formula: BM25 | Dot, tf: F64) -> F64:
+    """Impacts of terms with such weights, after phi, in a document of average length."""
+    if isinstance(formula, Dot):
+        return tf
+    _, a, b, k1, _ = formula.kernel()
     if formula.variant == "bm25l":
-        c = 1.0 + (0.5 if formula.delta is None else formula.delta)
-        return (formula.k1 + 1.0) * c / (formula.k1 + c)
-    return 1.0
+        return a * (tf + b) / (k1 + tf + b)
+    return a * tf / (tf + formula.k1) + b
