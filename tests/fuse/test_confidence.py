@@ -73,12 +73,12 @@ class TestOneField:
 
 
 class TestSeveralFields:
-    def test_the_mean_of_what_they_say_stretched(self) -> None:
+    def test_the_mean_of_what_they_say_stretched_and_a_fifth_of_the_most_certain(self) -> None:
         found = fused([[8.0, 0.9], [6.0, 0.4]], [[1, 1], [2, 0]], [[8.0, 0.9], [6.0, 0.7]])
         other = Evidence(base=-3.0, share=4.0, lead=2.0)
         first = (-4.0 + 5.0 * 0.8 + 6.0 * 0.2, -3.0 + 4.0 * 0.9 + 2.0 * 0.2)
         second = (-4.0 + 5.0 * 0.6 - 6.0 * 0.2, -3.0 + 4.0 * 0.4 - 2.0 * 0.5)
-        wanted = [probability(1.4 + 1.2 * (a + b) / 2) for a, b in (first, second)]
+        wanted = [0.8 * probability(0.6 * (a + b) + 1.4) + 0.2 * probability(max(a, b)) for a, b in (first, second)]
         assert confidences(found, [10.0, 1.0], [READ, other]).tolist() == pytest.approx(wanted)
 
     def test_a_field_that_has_no_score_is_left_out_and_one_speaks_for_itself(self) -> None:
@@ -86,8 +86,8 @@ class TestSeveralFields:
         alone = probability(-4.0 + 5.0 * 0.8 + 6.0 * 0.2)
         got = confidences(found, [10.0, 1.0], [READ, READ]).tolist()
         assert got[0] == pytest.approx(alone)
-        both = (-4.0 + 5.0 * 0.6 - 6.0 * 0.2 - 4.0 + 5.0 * 0.9 + 6.0 * 0.9) / 2
-        assert got[1] == pytest.approx(probability(1.4 + 1.2 * both))
+        words, other = -4.0 + 5.0 * 0.6 - 6.0 * 0.2, -4.0 + 5.0 * 0.9 + 6.0 * 0.9
+        assert got[1] == pytest.approx(0.8 * probability(1.4 + 0.6 * (words + other)) + 0.2 * probability(other))
 
     def test_whoever_is_in_no_list_is_behind_the_best(self) -> None:
         for rank, lead in ((1, 0.2), (0, 0.0), (3, 0.0)):
@@ -105,7 +105,6 @@ class TestWhole:
             zf.BM25(k1=4.0, b=0.0, phi="power:0.65"),  # under this phi lengths differ
             zf.Dot(),
             zf.Dot(phi="sqrt"),
-            zf.TfIdf(),
         ],
         ids=str,
     )
@@ -118,12 +117,30 @@ class TestWhole:
         _, scores = searcher.search(searcher.prepare(query), 1)
         assert whole(searcher, query, formula) == pytest.approx(float(scores[0]))
 
+    def test_vectors_of_average_length(self, tmp_path: Path) -> None:
+        rows = [{f"a{i}": 2.0, f"b{i}": 1.0, f"c{i}": 3.0} for i in range(20)]
+        searcher = FieldSearcher("t", write(tmp_path / "c", [rows], FieldWriteSpec("count", 1.0)), zf.BM25())
+        query = {"a7": 1.0, "b7": 1.0, "c7": 1.0}
+        length = math.hypot(1.0 + math.log(2.0), 1.0, 1.0 + math.log(3.0))
+        assert whole(searcher, query, zf.TfIdf()) == pytest.approx(math.sqrt(3) / length), "each of its words once"
+
     def test_words_that_no_document_has_are_asked_for_all_the_same(self) -> None:
         df, n = np.array([1.0, 0.0]), 10
         known, unknown = (float(zf.BM25().idf(np.array([d]), n)[0]) for d in (1.0, 0.0))
         assert whole_of(zf.BM25(), np.ones(2), df, n) == pytest.approx(known + unknown)
         rare, absent = math.log(10 / 2), math.log(10 / 1)
-        assert whole_of(zf.TfIdf(), np.ones(2), df, n) == pytest.approx(math.hypot(rare, absent) / rare)
+        assert whole_of(zf.TfIdf(), np.ones(2), df, n, 4.0) == pytest.approx((rare**2 + absent**2) / rare / 4.0)
+
+    def test_a_word_that_every_document_has_is_worth_as_little_as_it_says(self) -> None:
+        formula, n = zf.BM25(k1=4.0), 1_000
+        tenth = float(formula.idf(np.array([100.0]), n)[0])
+        assert whole_of(formula, np.array([2.0, 1.0]), np.array([1000.0, 900.0]), n) == pytest.approx(
+            2.0 * (5.0 * 2.0 / 6.0) * tenth
+        )
+        once = whole_of(formula, np.ones(1), np.array([101.0]), n), whole_of(formula, np.ones(1), np.array([99.0]), n)
+        assert once[0] == pytest.approx(tenth) and once[1] > tenth
+        known, tenth = math.log(1000 / 901), math.log(1000 / 101)
+        assert whole_of(zf.TfIdf(), np.ones(1), np.array([900.0]), n, 4.0) == pytest.approx(tenth**2 / known / 4.0)
 
     def test_nothing_is_asked(self) -> None:
         for formula in (zf.BM25(), zf.Dot(), zf.TfIdf()):

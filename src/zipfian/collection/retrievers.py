@@ -125,7 +125,7 @@ class PostingsRetriever:
         return covered_by(self._postings, self._terms, docs)
 
     def whole(self) -> float:
-        return whole(self._searcher, self._terms, self.prepared.scoring)
+        return whole(self._postings, self._terms, self.prepared.scoring)
 
     def explain(self, doc: int) -> Explanation:
         field = self.field
