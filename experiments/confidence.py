@@ -219,5 +219,29 @@ def joined(parts: Sequence[Seen]) -> Seen:
     return Seen(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
+def page(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The tables of docs/confidence.md: the curve where nothing was chosen, and a line for each search."""
+    held = {row["method"]: row for row in rows if row["collection"] == HELD_OUT}
+    out = ["| stated | hits, words | stated | right | hits, hybrid | stated | right |", "|---|" + "---:|" * 6]
+    for i in range(BINS):
+        cells = [f"{i / BINS:.1f} to {(i + 1) / BINS:.1f}"]
+        for method in ("words", "hybrid"):
+            row = held[method]
+            cells += [f"{row[f'n {i}']:,}", shown(row[f"stated {i}"]), shown(row[f"right {i}"])]
+        out.append(f"| {' | '.join(cells)} |")
+    measures = ("right", "stated", "Brier", "ECE", "AUC", "answered silent", "off-topic silent")
+    out += ["", f"| collection | method | queries | off-topic | {' | '.join(measures)} |", "|---|---|" + "---:|" * 9]
+    for row in rows:
+        name = row["collection"] + " (chose)" * row["chose"]
+        cells = [name, row["method"], str(row["answered"]), str(row["off-topic"]), *(shown(row[m]) for m in measures)]
+        out.append(f"| {' | '.join(cells)} |")
+    return "\n".join(out)
+
+
+def shown(value: float | None) -> str:
+    """Three digits; nothing where nothing was measured."""
+    return "" if value is None else f"{value:.3f}".removeprefix("0")
+
+
 _DATA = tuple(asked.name for asked in COLLECTIONS)
 TABLES = (Table("confidence", "stated confidence against measured precision, off-topic queries", _DATA, confidence),)

@@ -89,6 +89,12 @@ class TestSeveralFields:
         words, other = -4.0 + 5.0 * 0.6 - 6.0 * 0.2, -4.0 + 5.0 * 0.9 + 6.0 * 0.9
         assert got[1] == pytest.approx(0.8 * probability(1.4 + 0.6 * (words + other)) + 0.2 * probability(other))
 
+    def test_of_three_fields_the_mean_of_the_two_that_have_a_score(self) -> None:
+        found = fused([[8.0, math.nan, 0.4]], [[1, 0, 1]], [[8.0, 0.9, 0.4], [6.0, 0.0, 0.1]])
+        a, b = -4.0 + 5.0 * 0.8 + 6.0 * 0.2, -4.0 + 5.0 * 0.4 + 6.0 * 0.3
+        wanted = 0.8 * probability(1.4 + 0.6 * (a + b)) + 0.2 * probability(a)
+        assert confidences(found, [10.0, 1.0, 1.0], [READ] * 3).tolist() == pytest.approx([wanted])
+
     def test_whoever_is_in_no_list_is_behind_the_best(self) -> None:
         for rank, lead in ((1, 0.2), (0, 0.0), (3, 0.0)):
             found = fused([[8.0]], [[rank]], [[8.0], [6.0]])
