@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from experiments.base import Brief, Context, Made, Table
 from zipfian.collection import Collection
 from zipfian.collection.results import POOR, Results
 from zipfian.errors import InvalidInput
+from zipfian.evaluate.build import built
 from zipfian.evaluate.datasets import load_beir, load_class_folders
 from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, take_half
 
@@ -127,7 +126,7 @@ def confidence(context: Context) -> Made:
     for asked in given:
         own = few(take_half(loaded[asked.name], "odd" if asked.chose else "all").queries, QUERIES)
         foreign = [few(loaded[name].queries, OFF_TOPIC) for name in asked.others if name in loaded]
-        with collection(asked, loaded[asked.name]) as there:
+        with built(loaded[asked.name], asked.fields, context.work) as there:
             for method in (*asked.fields, "hybrid"):
                 seen = look(there, asked, method, loaded[asked.name], own, list(chain(*foreign)))
                 about = {"collection": asked.name, "chose": asked.chose, "complete": asked.complete, "method": method}
@@ -159,18 +158,6 @@ def few(queries: Mapping[str, JudgedQuery], most: int) -> list[JudgedQuery]:
     """Some of the queries, always the same ones."""
     order = sorted(queries, key=lambda key: hashlib.sha1(key.encode(), usedforsecurity=False).digest())
     return [queries[key] for key in order[:most]]
-
-
-@contextmanager
-def collection(asked: Asked, dataset: Dataset) -> Iterator[Collection]:
-    """Its documents, indexed as `zipfian index` would."""
-    with (
-        TemporaryDirectory(prefix="zipfian-confidence-") as folder,
-        Collection.create(Path(folder) / "c.zf", list(asked.fields)) as made,
-    ):
-        made.add(dataset.documents())
-        made.commit()
-        yield made
 
 
 def look(

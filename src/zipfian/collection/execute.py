@@ -107,7 +107,8 @@ class Run:
     def _first(self, k: int, mask: Any) -> Ranking:
         if self.plan.fusion is None:
             (name,) = self.plan.fields
-            return Ranking.of(name, *self.retrievers[name].search(max(k, 2), mask)).top(k)  # a lead takes two
+            found = Ranking.of(name, *self.retrievers[name].search(max(k, 2), mask))  # a lead takes two
+            return found if k > 1 else found.top(k)
         candidates = self._candidates(self.plan.fusion.depth(k), mask)
         return replace(self.plan.fusion.fuse(candidates).top(k), best=candidates.best)
 
