@@ -75,7 +75,7 @@ def test_the_table(data: dict[str, Path]) -> None:
 def test_some_queries_always_the_same(data: dict[str, Path]) -> None:
     queries = c.load(c.COLLECTIONS[1], data["there"]).queries
     few = [query.id for query in c.few(queries, 2)]
-    assert len(few) == 2 and few == [query.id for query in c.few(dict(reversed(queries.items())), 2)]
+    assert len(few) == 2 and few == [query.id for query in c.few(dict(reversed(list(queries.items()))), 2)]
 
 
 @pytest.mark.parametrize("given", [{}, {"elsewhere": Path("x")}])
