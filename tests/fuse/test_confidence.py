@@ -25,10 +25,10 @@ def probability(odds: float) -> float:
 
 
 def fused(raw: list[list[float]], ranks: list[list[int]], best: list[list[float]]) -> Ranking:
-    """Documents 0, 1 ... in this order."""
+    """Documents 0, 1 ... in this order; `best` of each field."""
     values, n = np.array(raw, np.float64), len(raw)
     fields = tuple("abc"[: values.shape[1]])
-    return Ranking(np.arange(n), np.zeros(n), fields, values, np.array(ranks), values, best=np.array(best, np.float64))
+    return Ranking(np.arange(n), np.zeros(n), fields, values, np.array(ranks), values, best=tuple(map(np.array, best)))
 
 
 class TestOneField:
@@ -74,7 +74,7 @@ class TestOneField:
 
 class TestSeveralFields:
     def test_the_mean_of_what_they_say_stretched_and_a_fifth_of_the_most_certain(self) -> None:
-        found = fused([[8.0, 0.9], [6.0, 0.4]], [[1, 1], [2, 0]], [[8.0, 0.9], [6.0, 0.7]])
+        found = fused([[8.0, 0.9], [6.0, 0.4]], [[1, 1], [2, 0]], [[8.0, 6.0], [0.9, 0.7]])
         other = Evidence(base=-3.0, share=4.0, lead=2.0)
         first = (-4.0 + 5.0 * 0.8 + 6.0 * 0.2, -3.0 + 4.0 * 0.9 + 2.0 * 0.2)
         second = (-4.0 + 5.0 * 0.6 - 6.0 * 0.2, -3.0 + 4.0 * 0.4 - 2.0 * 0.5)
@@ -82,7 +82,7 @@ class TestSeveralFields:
         assert confidences(found, [10.0, 1.0], [READ, other]).tolist() == pytest.approx(wanted)
 
     def test_a_field_that_has_no_score_is_left_out_and_one_speaks_for_itself(self) -> None:
-        found = fused([[8.0, math.nan], [6.0, 0.9]], [[1, 0], [2, 1]], [[8.0, 0.9], [6.0, 0.0]])
+        found = fused([[8.0, math.nan], [6.0, 0.9]], [[1, 0], [2, 1]], [[8.0, 6.0], [0.9]])
         alone = probability(-4.0 + 5.0 * 0.8 + 6.0 * 0.2)
         got = confidences(found, [10.0, 1.0], [READ, READ]).tolist()
         assert got[0] == pytest.approx(alone)
@@ -90,14 +90,14 @@ class TestSeveralFields:
         assert got[1] == pytest.approx(0.8 * probability(1.4 + 0.6 * (words + other)) + 0.2 * probability(other))
 
     def test_of_three_fields_the_mean_of_the_two_that_have_a_score(self) -> None:
-        found = fused([[8.0, math.nan, 0.4]], [[1, 0, 1]], [[8.0, 0.9, 0.4], [6.0, 0.0, 0.1]])
+        found = fused([[8.0, math.nan, 0.4]], [[1, 0, 1]], [[8.0, 6.0], [0.9], [0.4, 0.1]])
         a, b = -4.0 + 5.0 * 0.8 + 6.0 * 0.2, -4.0 + 5.0 * 0.4 + 6.0 * 0.3
         wanted = 0.8 * probability(1.4 + 0.6 * (a + b)) + 0.2 * probability(a)
         assert confidences(found, [10.0, 1.0, 1.0], [READ] * 3).tolist() == pytest.approx([wanted])
 
     def test_whoever_is_in_no_list_is_behind_the_best(self) -> None:
         for rank, lead in ((1, 0.2), (0, 0.0), (3, 0.0)):
-            found = fused([[8.0]], [[rank]], [[8.0], [6.0]])
+            found = fused([[8.0]], [[rank]], [[8.0, 6.0]])
             assert confidences(found, [10.0], [READ])[0] == pytest.approx(probability(5.0 * 0.8 - 4.0 + 6.0 * lead))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zipfian.errors import InvalidInput, shown
-from zipfian.fuse.ranking import F64, Fusion, Ints, Ranking, Voice, two_best
+from zipfian.fuse.ranking import F64, Fusion, Ints, Ranking, Voice
 
 Score = Callable[[int, Ints], F64]
 """`score(i, docs)`: exact scores of documents (ascending) in the i-th field; NaN where it can have none."""
@@ -53,9 +53,9 @@ class Candidates:
         return len(self.docs)
 
     @property
-    def best(self) -> F64:
-        """(2, fields): the two best scores of each field."""
-        return np.stack([two_best(field.scores) for field in self.fields], axis=1)
+    def best(self) -> tuple[F64, ...]:
+        """The two best scores of each field's list."""
+        return tuple(field.scores[:2] for field in self.fields)
 
 
 def gather(

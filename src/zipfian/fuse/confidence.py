@@ -90,7 +90,7 @@ def confidences(first: Ranking, asked: Sequence[float], evidence: Sequence[Evide
     for i, (whole, read) in enumerate(zip(asked, evidence, strict=True)):
         if whole > 0.0:
             share = first.raw[:, i] / whole
-            best, second = first.best[:, i] / whole
+            best, second = (*(first.best[i] / whole).tolist(), 0.0, 0.0)[:2]  # others have nothing where none is
             lead = share - np.where(first.ranks[:, i] == 1, second, best)
             odds[:, i] = read.base + read.share * share + read.lead * lead
     there = ~np.isnan(odds)

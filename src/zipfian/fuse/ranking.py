@@ -148,8 +148,8 @@ class Ranking:
     """What a later stage was given."""
     choice: Mapping[str, Any] | None = None
     """How many candidates were reranked, and why so many, where that followed from the query."""
-    best: F64 | None = None
-    """(2, fields): the two best scores of each field's list, 0 where it found fewer; None where a later stage or a
+    best: tuple[F64, ...] | None = None
+    """For each field the two best scores of its list, or fewer where it found fewer; None where a later stage or a
     fusion made the ranking, until whoever has the lists says it."""
 
     @classmethod
@@ -164,7 +164,7 @@ class Ranking:
         own = scores.reshape(-1, 1)
         ranks = np.arange(1, len(docs) + 1, dtype=np.int64).reshape(-1, 1)
         voice = None if n_scored is None else Voice(n_scored, weight, mean_words, source)
-        return cls(docs, scores, (field,), own, ranks, own, voice=voice, best=two_best(scores).reshape(2, 1))
+        return cls(docs, scores, (field,), own, ranks, own, voice=voice, best=(scores[:2],))
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -230,10 +230,3 @@ class Ranking:
         if self.choice is not None:
             out["choice"] = self.choice
         return out
-
-
-def two_best(scores: F64) -> F64:
-    """The first two of a list, 0 where there are fewer."""
-    out = np.zeros(2, np.float64)
-    out[: len(scores[:2])] = scores[:2]
-    return out
