@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import adaptive_k, fusion, languages, long, multilingual, needles
+from experiments import adaptive_k, confidence, fusion, languages, long, multilingual, needles
 from experiments.base import Context, Made, Table
 from experiments.bm25v import cost as bm25v_cost
 from experiments.bm25v import tables as bm25v
@@ -33,6 +33,7 @@ TABLES: dict[str, Table] = {
         long,
         multilingual,
         needles,
+        confidence,
     )
     for table in part.TABLES
 }

@@ -30,6 +30,7 @@ class Hit:
     fields: dict[str, Any]
     metadata: dict[str, Any]
     text: str
+    confidence: float = 0.5
 
 
 @dataclass
@@ -131,7 +132,9 @@ class Collection:
     def __len__(self) -> int:
         return len(self.documents)
 
-    def search(self, query: str, k: int = 10, where: dict[str, Any] | None = None) -> Results:
+    def search(
+        self, query: str, k: int = 10, where: dict[str, Any] | None = None, min_confidence: float = 0.0
+    ) -> Results:
         scored = [(tree(query, d.text).value, d) for d in self.documents.values()]
         if where:
             scored = [(s, d) for s, d in scored if all(d.metadata.get(f) == v for f, v in where.items())]

@@ -87,6 +87,44 @@ def test_json_carries_everything(path: Path, query: Path, zipfian: Command) -> N
     assert found["settings"]["legs"] and "fields" not in found["settings"]
 
 
+@pytest.fixture
+def notes(tmp_path: Path, zipfian: Command) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for i in range(20):
+        (folder / f"{i}.txt").write_text(f"Plants of the number{i} kind grow slowly.")
+    (folder / "bike.txt").write_text("The chain of a bicycle.")
+    assert zipfian("index", folder, "--into", tmp_path / "n.zf", "--fields", "words")[0] == 0
+    return tmp_path / "n.zf"
+
+
+def test_hits_say_how_likely_they_are(notes: Path, zipfian: Command) -> None:
+    code, out, err = zipfian("search", notes, "bicycle chain")
+    assert code == 0 and out.splitlines()[0].split()[2:] == ["100%", "bike.txt"]
+    assert "nothing good" not in err and "1 hit (" in err
+
+
+def test_nothing_good_was_found(notes: Path, zipfian: Command) -> None:
+    asked = ("search", notes, "repair my broken bicycle tyre")
+    code, out, err = zipfian(*asked)
+    assert code == 0 and "bike.txt" in out
+    code, out, err = zipfian(*asked, "--min-confidence", "0.3")
+    assert (code, out) == (0, "")
+    said = "nothing good was found: of 1 document none has a confidence of 0.3; the best has 0."
+    assert err.startswith(said) and "no hit (" in err and "shares a term" not in err
+    code, out, _ = zipfian(*asked, "--min-confidence", "0.3", "--json")
+    found = json.loads(out)
+    assert found["hits"] == [] and found["notes"][0].startswith(said) and found["settings"]["min_confidence"] == 0.3
+    found = json.loads(zipfian(*asked, "--json")[1])
+    assert 0.0 < found["hits"][0]["confidence"] < 0.3 and "min_confidence" not in found["settings"]
+
+
+@pytest.mark.parametrize("least", ["1.5", "-1", "nan"])
+def test_a_confidence_that_is_no_probability(notes: Path, zipfian: Command, least: str) -> None:
+    code, out, err = zipfian("search", notes, "bicycle", f"--min-confidence={least}")
+    assert (code, out) == (1, "") and "min_confidence is a probability from 0 (every hit) to 1, not" in err
+
+
 def test_the_keys_of_a_filter_are_the_users_own() -> None:
     asked = {"where": {"field": "north", "fields": ["a"]}, "k": 3, "fields": {"words": {"field": "words", "k1": 1.5}}}
     assert search_settings(asked) == {

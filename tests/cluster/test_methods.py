@@ -88,12 +88,13 @@ def both(folder: Path, address: str, fields: Any, documents: list[Any]) -> Itera
 
 
 def agree(pair: Pair, asked: Any = None, **how: Any) -> Any:
-    """One search on both: ids, order, scores, what each field said, and what was decided on the way."""
+    """One search on both: ids, order, scores, confidence, what each field said, and what was decided on the way."""
     a, b = (collection.search(asked, **how) for collection in pair)
     assert [h.id for h in a] == [h.id for h in b] and len(a)
     for left, right in zip(a, b, strict=True):
         assert right.score == pytest.approx(left.score, rel=CLOSE, abs=CLOSE)
         assert set(left.fields) == set(right.fields) and left.rank == right.rank
+        assert right.confidence == pytest.approx(left.confidence, rel=1e-4)
         for hit in (left, right):
             assert sum(seen.share for seen in hit.fields.values()) == pytest.approx(hit.score, rel=1e-12, abs=1e-12)
         for name, seen in left.fields.items():

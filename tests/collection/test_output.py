@@ -43,14 +43,14 @@ class TestValues:
         found = two.search("plants food", fields="words", where={"day": {"<": date(2025, 1, 1)}})
         values = found.to_dict()
         assert json.loads(json.dumps(values, allow_nan=False)) == values
-        assert list(values) == ["query", "generation", "hits", "settings", "timings"]
+        assert list(values) == ["query", "generation", "hits", "notes", "settings", "timings"]
         assert (values["query"], values["generation"]) == ("plants food", 2)
         assert values["settings"]["where"] == {"day": {"<": "2025-01-01"}}
         assert values["timings"] == dict(found.timings)
         hit, seen = found[0], found[0].fields["words"]
         field = {"rank": 1, "score": seen.score, "share": seen.share, "normalised": None}
-        about = {"rank": 1, "id": "a", "score": hit.score, "first_rank": 1, "exact_match": False}
-        assert values["hits"] == [{**about, "fields": {"words": field}}]
+        about = {"rank": 1, "id": "a", "score": hit.score, "confidence": hit.confidence, "first_rank": 1}
+        assert values["hits"] == [{**about, "exact_match": False, "fields": {"words": field}}]
         (full,) = found.to_dict(documents=True)["hits"]
         assert full["text"] == "Plants make food."
         assert full["metadata"] == {"day": "2024-01-31", "tags": ["x", "y"]}
@@ -64,17 +64,17 @@ class TestTables:
     def test_arrow(self, two: zf.Collection) -> None:
         found = two.search("plants food", fields="words")
         table = found.to_arrow()
-        assert table.column_names == ["rank", "id", "score", "words.rank", "words.score", "words.share"]
+        assert table.column_names == ["rank", "id", "score", "confidence", "words.rank", "words.score", "words.share"]
         assert table.to_pylist()[0] == {
-            "rank": 1, "id": "a", "score": found[0].score, "words.rank": 1, "words.score": found[0].score,
-            "words.share": found[0].score,
+            "rank": 1, "id": "a", "score": found[0].score, "confidence": found[0].confidence, "words.rank": 1,
+            "words.score": found[0].score, "words.share": found[0].score,
         }  # fmt: skip
         full = found.to_arrow(documents=True)
         assert full.column("text").to_pylist() == ["Plants make food.", "Plants and cats."]
         assert json.loads(full.column("metadata").to_pylist()[0])["day"] == "2024-01-31"
         nothing = two.search("unheard", fields="words").to_arrow(documents=True)
         assert len(nothing) == 0 and nothing.schema.field("score").type == "double"
-        assert nothing.column_names == ["rank", "id", "score", "text", "metadata"]
+        assert nothing.column_names == ["rank", "id", "score", "confidence", "text", "metadata"]
 
     def test_what_is_not_installed_is_named(self, two: zf.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
         found = two.search("plants", fields="words")
@@ -131,6 +131,13 @@ class TestNotebook:
             assert part in page.text
         assert f"{found.explain(found[0]).parts[0].value:+.3f}" in page.text
         assert "0 hits" in harmless(two.search("unheard", fields="words")._repr_html_()).text
+
+    def test_how_likely_each_hit_is(self, two: zf.Collection) -> None:
+        found = two.search("food for unheard dogs", fields="words")
+        (hit,) = found
+        page = harmless(found._repr_html_())
+        assert f"{hit.confidence:.2f}" in page.text and found.notes[0] in page.text
+        assert found.notes[0].startswith("nothing good was found")
 
     def test_each_field_gets_its_share(self, tmp_path: Path) -> None:
         latent = Latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=ToyText())

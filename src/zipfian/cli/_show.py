@@ -104,11 +104,11 @@ def visual_tree(collection: Collection, doc_id: str, image: str | None, tree: Ex
 
 
 def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = None) -> None:
-    """Rank, score and id, each field's view, a passage or the picture, and why; marked where a tree is given.
+    """Rank, score, confidence, id, each field's view, a passage or the picture, and why; marked where a tree is given.
 
     `visual` are the visual words of a picture that was ordered by whole vectors in the end.
     """
-    print(f"{hit.rank:>3}  {hit.score:8.4f}  {paint(printable(hit.id), BOLD)}")
+    print(f"{hit.rank:>3}  {hit.score:8.4f}  {hit.confidence:4.0%}  {paint(printable(hit.id), BOLD)}")
     seen = fields_line(hit)
     if seen:
         print(INDENT + paint(seen, DIM))

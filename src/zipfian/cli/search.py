@@ -33,6 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--where", type=json_object, metavar="JSON", help="""only documents with this metadata, e.g. '{"type": "md"}'"""
     )
+    parser.add_argument(
+        "--min-confidence", type=float, default=0.0, metavar="P", help="only hits this likely to be right, 0 to 1"
+    )
     parser.add_argument("--highlight", action="store_true", help="show the best passage, matches marked, and why")
     parser.add_argument(
         "--json", action="store_true", help="print hits as JSON; with --highlight also the explanations"
@@ -64,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
     with opened(args.path, **trusted(args)) as collection:
         options = question(collection, args)
         start = time.perf_counter()
-        results = collection.search(args.query, k=args.k, where=args.where, **options)
+        results = collection.search(
+            args.query, k=args.k, where=args.where, min_confidence=args.min_confidence, **options
+        )
         seconds = time.perf_counter() - start
         if args.json:
             print_json(as_json(args.query, results, args.highlight, args.image))
@@ -72,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
         for hit in results:
             show(collection, results, hit, args.highlight, options.get("image"))
         count = len(list(results))
-        found = f"{count} hit{'s' * (count != 1)}" if count else "no document shares a term with the query"
+        nothing = "no hit" if results.notes else "no document shares a term with the query"
+        found = f"{count} hit{'s' * (count != 1)}" if count else nothing
         encoding = results.timings.get("encode", 0.0)
         encoder = f", the encoder {human_seconds(encoding)} of it" if encoding > seconds / 10 else ""
         for said in results.notes:
@@ -139,6 +145,7 @@ def as_json(query: str | None, results: Results, highlight: bool, image: Path | 
             "rank": hit.rank,
             "id": hit.id,
             "score": hit.score,
+            "confidence": hit.confidence,
             "legs": hit.fields,
             "first_rank": getattr(hit, "first_rank", hit.rank),
             "exact_match": getattr(hit, "exact_match", False),
@@ -155,6 +162,7 @@ def as_json(query: str | None, results: Results, highlight: bool, image: Path | 
             "query": query,
             "image": None if image is None else os.path.abspath(image),
             "generation": results.generation,
+            "notes": results.notes,
             "settings": search_settings(results.settings),
             "timings": results.timings,
             "hits": hits,

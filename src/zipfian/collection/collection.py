@@ -249,6 +249,7 @@ class Collection(ABC):
         rerank_depth: int | AdaptiveK | None = None,
         ann: str | None = None,
         exact_match_bonus: float = 0.0,
+        min_confidence: float = 0.0,
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
 
@@ -271,17 +272,14 @@ class Collection(ABC):
             Search this field alone, or fuse these, as if the collection had no others.
         method
             `hybrid` (the default), `rrf`, `linear`, `fusion` (0.8 dense cosine + 0.2 TF-IDF), `two-stage`, `tfidf`,
-            `late` (the first hits encoded again and compared token by token), `latent-table`, or a fusion such as
-            `fuse.Linear({"words": 1.0, "latent": 2.0})`.
+            `late` (by tokens), `latent-table`, or a fusion such as `fuse.Linear({"words": 1.0, "latent": 2.0})`.
         preset
-            `latency-first` (no vectors; latent terms of a text from the table, where the vocabulary has one),
-            `balanced` or `accuracy-first`.
+            `latency-first` (no vectors, latent terms from the table if there is one), `balanced` or `accuracy-first`.
         scoring
             Another formula for this search of one field; scores then come from stored weights, without cached impacts.
         query_encoder
-            How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no neural network in the
-            whole search. Fields that a text reaches only through an encoder (vectors, SPLADE) then stay out of a
-            fusion, `settings["left_out"]` names them, and a field or method that cannot do without is an error.
+            How a text becomes latent terms: `"encoder"`, or `"table"` for microseconds and no network in the search.
+            Fields that need one then stay out (`settings["left_out"]`); a method that cannot do without is an error.
         rerank_depth
             Candidates to rerank, where the method reranks; or `rerank.AdaptiveK(...)`, which chooses by the query.
         ann
@@ -289,12 +287,14 @@ class Collection(ABC):
             `opq16`, `opq64`, `flat`; they are scored exactly. By default the vectors are scanned, which misses nothing.
         exact_match_bonus
             Added to the score of a document whose text is the query itself, and marked in the hit.
+        min_confidence
+            Hits that are less likely to be right (`Hit.confidence`, 0 to 1) are left out, and `notes` says so.
         """
         answers = self._answers()
         options = {
             "offset": offset, "where": where, "fields": fields, "method": method, "preset": preset, "scoring": scoring,
             "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann,
-            "exact_match_bonus": exact_match_bonus,
+            "exact_match_bonus": exact_match_bonus, "min_confidence": min_confidence,
         }  # fmt: skip
         return answers.run(Request.of(query, image, k, options))
 

@@ -20,6 +20,7 @@ from zipfian.explain.highlight import Snippet
 from zipfian.fields.base import VectorField
 from zipfian.fields.query import Query
 from zipfian.fuse.candidates import Candidates, gather
+from zipfian.fuse.confidence import confidences
 from zipfian.fuse.ranking import Ints, Ranking
 from zipfian.rerank.dense import rerank_dense
 from zipfian.rerank.training_free import context_coherence, rerank_training_free
@@ -111,8 +112,18 @@ class Run:
     def _first(self, k: int, mask: Any) -> Ranking:
         if self.plan.fusion is None:
             (name,) = self.plan.fields
-            return Ranking.of(name, *self.retrievers[name].search(k, mask))
-        return self.plan.fusion.fuse(self._candidates(self.plan.fusion.depth(k), mask)).top(k)
+            found = Ranking.of(name, *self.retrievers[name].search(max(k, 2), mask))  # a lead takes two
+            return found if k > 1 else found.top(k)
+        candidates = self._candidates(self.plan.fusion.depth(k), mask)
+        return replace(self.plan.fusion.fuse(candidates).top(k), best=candidates.best)
+
+    def confidences(self, ranking: Ranking) -> dict[int, float]:
+        """How likely each of the ranking's documents is a right answer, by its number: what the fields of the first
+        stage say. A second stage changes the order of documents, not how likely each is."""
+        first, retrievers = ranking.first, [self.retrievers[name] for name in ranking.first.fields]
+        wholes = [retriever.whole() for retriever in retrievers]
+        found = confidences(first, wholes, [retriever.field.evidence for retriever in retrievers])
+        return dict(zip(first.docs.tolist(), found.tolist(), strict=True))
 
     def _candidates(self, depth: int, mask: Any, also: Ints | None = None) -> Candidates:
         lists, retrievers = [], list(self.retrievers.values())

@@ -35,8 +35,9 @@ def to_html(found: Results) -> str:
     more = f'<p style="{_DIM}">and {left:,} more</p>' if left else ""
     query = f" for {_text(found.query)}" if isinstance(found.query, str) else ""
     title = f'<p style="{_DIM}">{len(found):,} hits{query}, {found.timings["total"] * 1e3:.1f} ms</p>'
-    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("", "document", "score", "why"))
-    return f"<div>{title}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}</div>"
+    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("", "document", "score", "confidence", "why"))
+    said = "".join(f"<p>{_text(note)}</p>" for note in found.notes)
+    return f"<div>{title}{said}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}</div>"
 
 
 def _row(found: Results, hit: Hit) -> str:
@@ -44,7 +45,7 @@ def _row(found: Results, hit: Hit) -> str:
     why = "<br>".join(_text(reason) for reason in _reasons(found.explain(hit)))
     fields = [f"{name} {seen.share:+.3f}" for name, seen in hit.fields.items()] if len(hit.fields) > 1 else []
     shares = "".join(f'<div style="{_DIM}">{_text(field)}</div>' for field in fields)
-    cells = (str(hit.rank), document, f"{hit.score:.4f}{shares}", why)
+    cells = (str(hit.rank), document, f"{hit.score:.4f}{shares}", f"{hit.confidence:.2f}", why)
     return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
 
 

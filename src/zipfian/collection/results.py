@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,9 @@ from zipfian.explain.highlight import Snippet
 from zipfian.explain.terms import compare
 from zipfian.fuse.ranking import Ranking
 from zipfian.types import Explanation
+
+POOR = 0.1
+"""Where no hit has this confidence, nothing good was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,29 @@ class Found:
     ranking: Ranking
     read: Callable[[int], Document]
     """Gives a stored document by its number."""
+    assess: Callable[[], Mapping[int, float]]
+    """Gives the confidence of every document of the ranking, by its number."""
+    least: float = 0.0
+    """Documents that are less likely to be right are no hits."""
     _kept: dict[int, Document] = dataclasses.field(default_factory=dict)
+    _assessed: dict[int, float] = dataclasses.field(default_factory=dict)
 
     def hits(self) -> tuple[Hit, ...]:
         """All of them."""
         docs, scores = self.ranking.docs[self.offset :].tolist(), self.ranking.scores[self.offset :].tolist()
         numbered = enumerate(zip(self.ids, scores, docs, strict=True), self.offset + 1)
-        return tuple(Hit(doc_id, score, rank, number, self) for rank, (doc_id, score, number) in numbered)
+        every = (Hit(doc_id, score, rank, number, self) for rank, (doc_id, score, number) in numbered)
+        return tuple(hit for hit in every if hit.confidence >= self.least) if self.least else tuple(every)
+
+    def confidence(self, number: int) -> float:
+        """How likely a document is a right answer; worked out for all when first asked for."""
+        if not self._assessed:
+            self._assessed.update(self.assess())
+        return self._assessed[number]
+
+    def most_likely(self) -> float:
+        """The best confidence of the documents behind the offset, 0 where there are none."""
+        return max(map(self.confidence, self.ranking.docs[self.offset :].tolist()), default=0.0)
 
     def fields(self, row: int) -> dict[str, FieldHit]:
         """How each field saw a document, and what it gave to the score: the shares add up to it."""
@@ -129,6 +149,13 @@ class Hit:
     number: int
     """The document's number in the snapshot that was searched."""
     _found: Found
+
+    @property
+    def confidence(self) -> float:
+        """How likely it is a right answer, 0 to 1: what the fields that were asked say of it (`docs/confidence.md`).
+
+        Worked out for all hits when first asked for. Unlike scores, it can be compared between queries."""
+        return self._found.confidence(self.number)
 
     @property
     def fields(self) -> Mapping[str, FieldHit]:
@@ -212,7 +239,7 @@ class Results(Sequence[Hit]):
         return self._settings()
 
     def __len__(self) -> int:
-        return len(self._found.ids)
+        return len(self.hits if self._found.least else self._found.ids)
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -226,12 +253,22 @@ class Results(Sequence[Hit]):
 
     @property
     def notes(self) -> list[str]:
-        """What the reader of these hits should know: fields that could not read the query."""
+        """What the reader of these hits should know: fields that could not read the query, and hits that are hardly
+        right."""
+        out = []
         unread, language = self.settings.get("unread"), self.settings.get("language")
-        if not unread:
-            return []
-        said = f"{' and '.join(unread)} took no part: {'its encoder does' if len(unread) == 1 else 'their encoders do'}"
-        return [f"{said} not read {named(str(language))}"]
+        if unread:
+            whose = "its encoder does" if len(unread) == 1 else "their encoders do"
+            out.append(f"{' and '.join(unread)} took no part: {whose} not read {named(str(language))}")
+        found, least = len(self._found.ids), self._found.least
+        nothing = f"nothing good was found: of {found} document{'s' * (found != 1)}"
+        if found and not len(self):
+            out.append(f"{nothing} none has a confidence of {least:g}; the best has {self._found.most_likely():.2f}")
+        elif found > len(self):
+            out.append(f"{found - len(self)} of {found} documents were left out: their confidence is below {least:g}")
+        elif found and not self._found.offset and (best := self._found.most_likely()) < POOR:
+            out.append(f"{nothing} the best has a confidence of {best:.2f}")
+        return out
 
     def explain(self, hit: Hit) -> Explanation:
         """The score of `hit` as a tree whose parts sum to it, from the same snapshot and settings."""
@@ -274,8 +311,8 @@ class Results(Sequence[Hit]):
         return tables.values_of(self, documents)
 
     def to_arrow(self, documents: bool = False) -> Any:
-        """The hits as a `pyarrow.Table` (extra `parquet`), a row each: rank, id, score, and three columns for each
-        field.
+        """The hits as a `pyarrow.Table` (extra `parquet`), a row each: rank, id, score, confidence, and three columns
+        for each field.
 
         With `documents`, there are columns for text and for metadata, which is JSON.
 
@@ -286,7 +323,7 @@ class Results(Sequence[Hit]):
         >>> _ = notes.add([{"id": "a", "text": "Plants make food."}])
         >>> _ = notes.commit()
         >>> notes.search("food").to_arrow().column_names
-        ['rank', 'id', 'score', 'words.rank', 'words.score', 'words.share']
+        ['rank', 'id', 'score', 'confidence', 'words.rank', 'words.score', 'words.share']
         """
         return tables.arrow_table(self, documents)
 
@@ -300,7 +337,7 @@ class Results(Sequence[Hit]):
 
     def _own(self, hit: Hit) -> Hit:
         """Numbers mean something in one snapshot only: a hit of other results is refused."""
-        first = self._found.offset + 1
-        if not isinstance(hit, Hit) or hit not in self.hits[hit.rank - first : hit.rank - first + 1]:
+        at = bisect_left(self.hits, hit.rank, key=lambda one: one.rank) if isinstance(hit, Hit) else len(self.hits)
+        if hit not in self.hits[at : at + 1]:
             raise InvalidInput(f"not a hit of these results: {shown(hit)}")
         return hit

@@ -18,7 +18,7 @@ from zipfian.explain.terms import describe, explain_field
 from zipfian.fields.base import Field, PostingField, VectorField
 from zipfian.fields.places import Places, in_document, tokens
 from zipfian.fields.query import Query, Vector
-from zipfian.fuse.signals import coverage, covered_by
+from zipfian.fuse.signals import coverage, covered_by, whole
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.faiss_index import FaissIndex
 from zipfian.retrieve.scoring import Scoring
@@ -65,6 +65,10 @@ class Retriever(Protocol):
         """Where the passage that a document is found by stands in its text; None: it is found as a whole."""
         ...
 
+    def whole(self) -> float:
+        """What the query itself would score, were it a document of average length; 0 where nothing was asked."""
+        ...
+
     def explain(self, doc: int) -> Explanation:
         """One document's score as a tree."""
         ...
@@ -105,7 +109,7 @@ class PostingsRetriever:
         self._postings: FieldSearcher = searcher.field_searcher(other or name)
         self._shown = field if other is None else searcher.settings.postings(other)
         """The field whose postings are searched: it knows where its terms stand."""
-        self._passages = searcher.passages(other or name)
+        self._passages = self._postings.passages
         self._terms = self.field.terms_of(query)
         own = None if other is None else field.scoring  # None: the formula that the postings are kept ready for
         self.prepared: TermQuery = self._postings.prepare(self._terms, scoring or own)
@@ -139,6 +143,9 @@ class PostingsRetriever:
 
     def covered(self, docs: Ints) -> F64:
         return covered_by(self._postings, self._terms, docs)
+
+    def whole(self) -> float:
+        return whole(self._postings, self._terms, self.prepared.scoring)
 
     def explain(self, doc: int) -> Explanation:
         field = self.field
@@ -184,7 +191,7 @@ class DenseRetriever:
         self.field = field
         self._searcher = searcher
         self._dense: DenseSearcher = searcher.dense(name)
-        self._passages = searcher.passages(name)
+        self._passages = self._dense.passages
         self._index: FaissIndex | None = None if ann is None else searcher.approximate(name, ann)
         self._ann = ann
         self._fallback: str | None = None
@@ -233,6 +240,9 @@ class DenseRetriever:
 
     def covered(self, docs: Ints) -> F64:
         return np.zeros(len(docs), np.float64)
+
+    def whole(self) -> float:
+        return 1.0
 
     def explain(self, doc: int) -> Explanation:
         return with_passage(explain_cosine(self, doc, len(self.vector)), self.passage(doc))

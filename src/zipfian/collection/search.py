@@ -35,7 +35,7 @@ REMEMBERED = 64
 
 NOTHING: Mapping[str, Any] = {}
 
-OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus")
+OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus", "min_confidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Request:
     offset: int = 0
     where: Mapping[str, Any] | None = None
     bonus: float = 0.0
+    least: float = 0.0
+    """Confidence that a hit must have to come back."""
     how: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """What a caller said of the options that `make_plan` takes."""
 
@@ -56,8 +58,10 @@ class Request:
         offset, k = check_offset(options.get("offset", 0), k)
         bonus = options.get("exact_match_bonus", 0.0)
         check_bonus(bonus)
+        least = check_confidence(options.get("min_confidence", 0.0))
         how = {name: options[name] for name in PLANNED if options.get(name) is not None}
-        return cls(Query.of(query, image, options.get("query_encoder")), k, offset, options.get("where"), bonus, how)
+        asked = Query.of(query, image, options.get("query_encoder"))
+        return cls(asked, k, offset, options.get("where"), bonus, least, how)
 
     @property
     def depth(self) -> int:
@@ -166,12 +170,14 @@ def results(
     searcher: ReadSide, made: Run, ranking: Ranking, request: Request, generation: int, start: float, encoded: float,
     report: Mapping[str, Any] = NOTHING, times: Mapping[str, float] = NOTHING,
 ) -> Results:  # fmt: skip
-    """What a search returns, from its ranking: the hits behind the offset."""
+    """What a search returns, from its ranking: the hits behind the offset that are likely enough."""
     query, offset = request.query, request.offset
     ids = searcher.ids_of(ranking.docs[offset:])
     total = time.perf_counter() - start
     prepare, filtering = times.get("prepare", 0.0), times.get("filter", 0.0)
-    given = {"k": request.k, "offset": offset, "where": request.where}
+    given: dict[str, Any] = {"k": request.k, "offset": offset, "where": request.where}
+    if request.least:
+        given["min_confidence"] = request.least
     return Results(
         query=query.text if query.text is not None else query.terms,
         generation=generation,
@@ -182,7 +188,7 @@ def results(
             "search": total - prepare - filtering,
             "total": total,
         },
-        _found=Found(ids, offset, ranking, searcher.document),
+        _found=Found(ids, offset, ranking, searcher.document, lambda: made.confidences(ranking), request.least),
         _settings=lambda: {**made.settings(), **ranking.report(), **given, **report},
         _explain=lambda doc: made.explain(ranking, doc),
         _highlight=made.highlight,
@@ -199,3 +205,10 @@ def check_bonus(bonus: Any) -> None:
         or not 0.0 <= bonus <= sys.float_info.max
     ):
         raise InvalidInput(f"exact_match_bonus must be a number from 0, not {shown(bonus)}")
+
+
+def check_confidence(least: Any) -> float:
+    """A usable confidence to ask for."""
+    if isinstance(least, bool) or not isinstance(least, int | float | np.number) or not 0.0 <= least <= 1.0:
+        raise InvalidInput(f"min_confidence is a probability from 0 (every hit) to 1, not {shown(least)}")
+    return float(least)

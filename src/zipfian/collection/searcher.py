@@ -41,7 +41,6 @@ class Searcher:
         self._searchers: dict[str, FieldSearcher] = {}
         self._dense: dict[str, DenseSearcher] = {}
         self._faiss: dict[tuple[str, str], FaissIndex] = {}
-        self._passages: dict[str, PassageMap | None] = {}
         self._lock = threading.Lock()
         sizes = [s.n_docs for s in snapshot.segments]
         self.bases = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -69,18 +68,8 @@ class Searcher:
 
     def passages(self, name: str) -> PassageMap | None:
         """Which passages the documents have in a field; None where its rows are documents."""
-        field = self.settings.field(name)
-        with self._lock:
-            if name not in self._passages:
-                stored = field.stored_as(name) if isinstance(field, VectorField) else name
-                vectors = isinstance(field, VectorField)
-                files = [s.vectors_of(stored) if vectors else s.fields.get(name) for s in self.snapshot.segments]
-                parts = [
-                    (None if file is None else file.passages, segment.n_docs)
-                    for file, segment in zip(files, self.snapshot.segments, strict=True)
-                ]
-                self._passages[name] = PassageMap.over(parts)
-            return self._passages[name]
+        vectors = isinstance(self.settings.field(name), VectorField)
+        return self.dense(name).passages if vectors else self.field_searcher(name).passages
 
     def approximate(self, name: str, family: str) -> FaissIndex:
         """A FAISS index over a dense field, built on first use and kept as long as the snapshot."""

@@ -19,6 +19,7 @@ def values_of(found: Results, documents: bool) -> dict[str, Any]:
         "query": found.query,
         "generation": found.generation,
         "hits": [_hit(hit, documents) for hit in found],
+        "notes": found.notes,
         "settings": found.settings,
         "timings": found.timings,
     }
@@ -31,6 +32,7 @@ def _hit(hit: Hit, documents: bool) -> dict[str, Any]:
         "rank": hit.rank,
         "id": hit.id,
         "score": hit.score,
+        "confidence": hit.confidence,
         "fields": hit.fields,
         "first_rank": hit.first_rank,
         "exact_match": hit.exact_match,
@@ -50,6 +52,7 @@ def arrow_table(found: Results, documents: bool) -> Any:
         "rank": pa.array([row["rank"] for row in rows], pa.int64()),
         "id": pa.array([row["id"] for row in rows], pa.string()),
         "score": pa.array([row["score"] for row in rows], pa.float64()),
+        "confidence": pa.array([row["confidence"] for row in rows], pa.float64()),
     }
     for name in names:
         seen = [row["fields"].get(name, {}) for row in rows]

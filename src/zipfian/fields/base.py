@@ -23,6 +23,7 @@ from zipfian.fields.item import Item, Stored
 from zipfian.fields.places import Places
 from zipfian.fields.reader import Reader
 from zipfian.fields.terms import check_terms, terms_batch
+from zipfian.fuse.confidence import Evidence
 from zipfian.index.field import FieldWriteSpec
 from zipfian.objects import JsonObject
 from zipfian.retrieve.scoring import BM25, Scoring, scoring_from_json
@@ -79,6 +80,11 @@ class Field(ABC):
         """What it counts in the default fusion before the query is looked at. Words and latent terms have 1; a pooled
         vector comes from the same encoder pass as the terms and is the blunter of the two views: half."""
         return 0.5
+
+    @property
+    @abstractmethod
+    def evidence(self) -> Evidence:
+        """What its score says about how likely a document is a right answer."""
 
     @property
     def across(self) -> bool:
@@ -262,6 +268,11 @@ class PostingField(Field):
         return self.of is None
 
     @property
+    def evidence(self) -> Evidence:
+        """That of latent terms, for a kind that was not measured."""
+        return Evidence(base=-5.0, share=6.0, lead=6.0)
+
+    @property
     def shows_patches(self) -> bool:
         return self.located and self.reads == "image" and self.takes == "image"
 
@@ -373,6 +384,11 @@ class VectorField(Field):
 
     pooled: ClassVar[bool] = False
     """Whether query and document are whole items of one encoder: then it may rerank what other fields found."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """That of the default encoder of texts, for one that was not measured."""
+        return Evidence(base=-8.0, share=12.5, lead=8.0)
 
     @property
     def has_vectors(self) -> bool:

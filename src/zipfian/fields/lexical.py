@@ -14,6 +14,7 @@ from zipfian.errors import LimitExceeded
 from zipfian.fields.base import PostingField, Source, Takes, Weights
 from zipfian.fields.item import Item, Stored
 from zipfian.fields.places import Places, span
+from zipfian.fuse.confidence import Evidence
 from zipfian.retrieve.statistics import Term
 from zipfian.types import FieldBatch, Terms, Token
 from zipfian.vocabulary import prune_rows, prune_terms
@@ -43,6 +44,11 @@ class LexicalField(PostingField):
     @property
     def takes(self) -> Takes:
         return "text"
+
+    @property
+    def evidence(self) -> Evidence:
+        """That of words."""
+        return Evidence(base=-4.5, share=4.5, lead=6.5)
 
     @abstractmethod
     def counts(self, text: str) -> Mapping[str, int]:

@@ -7,6 +7,7 @@ ranking = method.fuse(candidates)                                      RRF(), Li
 
 from zipfian.fuse.adaptive import Adaptive
 from zipfian.fuse.candidates import Candidates, gather
+from zipfian.fuse.confidence import Evidence, confidences
 from zipfian.fuse.linear import Linear
 from zipfian.fuse.methods import Method, method_from_json
 from zipfian.fuse.normalise import POOL
@@ -17,6 +18,7 @@ from zipfian.fuse.signals import coverage
 __all__ = [
     "Adaptive",
     "Candidates",
+    "Evidence",
     "Fusion",
     "Linear",
     "Method",
@@ -25,6 +27,7 @@ __all__ = [
     "Ranking",
     "Reranking",
     "Voice",
+    "confidences",
     "coverage",
     "gather",
     "method_from_json",

@@ -52,6 +52,11 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.docs)
 
+    @property
+    def best(self) -> tuple[F64, ...]:
+        """The two best scores of each field's list."""
+        return tuple(field.scores[:2] for field in self.fields)
+
 
 def gather(
     fields: Sequence[Ranking], score: Score, also: Ints | None = None,

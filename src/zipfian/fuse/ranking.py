@@ -148,6 +148,9 @@ class Ranking:
     """What a later stage was given."""
     choice: Mapping[str, Any] | None = None
     """How many candidates were reranked, and why so many, where that followed from the query."""
+    best: tuple[F64, ...] | None = None
+    """For each field the two best scores of its list, or fewer where it found fewer; None where a later stage or a
+    fusion made the ranking, until whoever has the lists says it."""
 
     @classmethod
     def of(
@@ -161,7 +164,7 @@ class Ranking:
         own = scores.reshape(-1, 1)
         ranks = np.arange(1, len(docs) + 1, dtype=np.int64).reshape(-1, 1)
         voice = None if n_scored is None else Voice(n_scored, weight, mean_words, source)
-        return cls(docs, scores, (field,), own, ranks, own, voice=voice)
+        return cls(docs, scores, (field,), own, ranks, own, voice=voice, best=(scores[:2],))
 
     def __len__(self) -> int:
         return len(self.docs)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.index.phi import apply_phi
-from zipfian.retrieve.scoring import BM25
+from zipfian.retrieve.scoring import BM25, Dot, Scoring, TfIdf
 from zipfian.retrieve.searcher import FieldSearcher, TermQuery
 from zipfian.retrieve.statistics import Term
 
@@ -66,6 +66,9 @@ def coverage(
     return covered(formula, given, df, stats.n_live, best)
 
 
+COMMON = 10.0
+"""A term that more documents have than one in so many says little about any of them."""
+
 PRESENCE = BM25(k1=0.0, b=0.0)
 """Scores a document by which words it has: the idf of each, however often it stands there."""
 
@@ -91,17 +94,45 @@ def idf_asked(given: F64, df: F64, documents: int) -> float:
 
 def covered(formula: BM25, given: F64, df: F64, documents: int, best: float) -> float:
     """The same from numbers: the weights of the query's words, and in how many of the documents each stands."""
-    asked = float(np.sum(apply_phi(given, str(formula.phi)) * formula.idf(df, documents))) * _once(formula)
+    once = float(_impact(formula, np.ones(1))[0])
+    asked = float(np.sum(apply_phi(given, str(formula.phi)) * formula.idf(df, documents))) * once
     return min(1.0, max(0.0, best / asked)) if asked > 0.0 else 0.0
 
 
-def _once(formula: BM25) -> float:
-    """The impact of a word that stands once in a document of average length."""
-    if formula.variant == "lucene":
-        return 1.0 / (1.0 + formula.k1)
-    if formula.variant == "bm25+":
-        return 1.0 + (1.0 if formula.delta is None else formula.delta)
+def whole(
+    searcher: FieldSearcher, terms: Mapping[Term, float] | Mapping[str, float] | Mapping[int, float], formula: Scoring
+) -> float:
+    """What a query would score, were it a document of average length: the measure of what others have of it."""
+    stats = searcher.statistics()
+    df = np.fromiter((stats.df(term) for term in terms), np.float64, len(terms))
+    norm = float(searcher.norms(formula).sum()) / max(stats.n_live, 1) if isinstance(formula, TfIdf) else 1.0
+    return whole_of(formula, np.fromiter(terms.values(), np.float64, len(terms)), df, stats.n_live, norm)
+
+
+def whole_of(formula: Scoring, given: F64, df: F64, documents: int, norm: float = 1.0) -> float:
+    """The same from numbers; `norm` is the mean length of the documents' vectors, for TF-IDF.
+
+    Terms that no document has count as well: what is asked for is not there. What nearly every document has is not
+    worth finding: a query is worth at least what its strongest term would be if one document in COMMON had it.
+    """
+    if not len(given):
+        return 0.0
+    weights, idf = apply_phi(given, str(formula.phi)), formula.idf(df, documents)
+    common = float(formula.idf(np.array([documents / COMMON]), documents)[0])
+    if isinstance(formula, TfIdf):
+        worth = np.maximum(1.0 + np.log(weights), 0.0)
+        parts = np.square(worth * idf)
+        known = float(np.sqrt(parts[df > 0].sum())) * norm
+        return max(float(parts.sum()), (float(worth.max()) * common) ** 2) / known if known > 0.0 else 0.0
+    worth = weights * _impact(formula, weights)
+    return max(float(np.sum(worth * idf)), float(worth.max()) * common)
+
+
+def _impact(formula: BM25 | Dot, tf: F64) -> F64:
+    """Impacts of terms with such weights, after phi, in a document of average length."""
+    if isinstance(formula, Dot):
+        return tf
+    _, a, b, k1, _ = formula.kernel()
     if formula.variant == "bm25l":
-        c = 1.0 + (0.5 if formula.delta is None else formula.delta)
-        return (formula.k1 + 1.0) * c / (formula.k1 + c)
-    return 1.0
+        return a * (tf + b) / (k1 + tf + b)
+    return a * tf / (tf + formula.k1) + b

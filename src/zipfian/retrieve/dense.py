@@ -25,7 +25,9 @@ import numpy.typing as npt
 from zipfian.errors import InvalidInput
 from zipfian.index.passages import flags_of
 from zipfian.index.segment import SegmentReader
+from zipfian.retrieve.passages import PassageMap
 from zipfian.retrieve.validate import check_k, numbers
+from zipfian.types import Passages
 
 Metric = Literal["cosine", "dot"]
 Matrix = npt.NDArray[np.float32]
@@ -127,6 +129,8 @@ class DenseSearcher:
         self._present = np.concatenate([np.empty(0, np.bool_), *(part.present for part in parts)])
         self._lock = threading.Lock()
         self._codes: tuple[Codes | None, ...] | None = None
+        self.passages: PassageMap | None = None
+        """Which passages the documents have, where it is those that have vectors; None: it is documents."""
 
     @classmethod
     def from_segments(
@@ -141,15 +145,20 @@ class DenseSearcher:
 
         Where they are vectors of passages, passages are what is numbered and found.
         """
-        parts = []
+        parts: list[Rows] = []
+        passages: list[tuple[Passages | None, int]] = []
         for segment in segments:
             reader = segment.vectors_of(vector)
+            passages.append((None, segment.n_docs))
             if reader is None:
                 parts.append(Rows(None, np.zeros(segment.n_docs, np.bool_)))
                 continue
+            passages[-1] = (reader.passages, segment.n_docs)
             live = flags_of(reader.passages, segment.live)
             parts.append(Rows(reader.array(vector), live & reader.present(vector), (reader.file.ref, vector)))
-        return cls(name, parts, metric, threads)
+        made = cls(name, parts, metric, threads)
+        made.passages = PassageMap.over(passages)
+        return made
 
     @classmethod
     def from_array(

@@ -17,6 +17,7 @@ from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.arena import NO_MASK, windows
 from zipfian.retrieve.cache import PostingCache
 from zipfian.retrieve.layout import WINDOW
+from zipfian.retrieve.passages import PassageMap
 from zipfian.retrieve.scoring import Scoring, TfIdf
 from zipfian.retrieve.statistics import FieldStatistics, Term
 from zipfian.retrieve.validate import check_k, check_scoring
@@ -59,6 +60,9 @@ class FieldSearcher:
         self.name = name
         self.scoring = scoring
         self._segments = tuple(segments)
+        found = [(s.fields[name].passages if name in s.fields else None, s.n_docs) for s in segments]
+        self.passages = PassageMap.over(found)
+        """Which passages the documents have, where those are what is searched and numbered; None: it is documents."""
         self._pruning = pruning or Pruning()
         self._cache_bytes = cache_bytes
         self._lock = threading.RLock()

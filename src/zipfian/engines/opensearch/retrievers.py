@@ -21,7 +21,7 @@ from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe
 from zipfian.fields.places import Places, tokens
 from zipfian.fields.query import Query
-from zipfian.fuse.signals import PRESENCE, covered, idf_asked
+from zipfian.fuse.signals import PRESENCE, covered, idf_asked, whole_of
 from zipfian.index.phi import parse_phi
 from zipfian.limits import MAX_EVIDENCE, MAX_QUERY_TERMS, MAX_QUERY_WEIGHT
 from zipfian.retrieve.scoring import BM25, Scoring
@@ -109,6 +109,13 @@ class PostingsRetriever:
             return np.zeros(len(docs), np.float64)
         found = self._reader.scores({"bool": {"should": should, "minimum_should_match": 1}}, docs)
         return found / idf_asked(self._given, df, total)
+
+    def whole(self) -> float:
+        """As `fuse.signals.whole`."""
+        if not self._terms:
+            return 0.0
+        df = self._reader.frequencies([self.clause(term, 1.0) for term in self._terms]).astype(np.float64)
+        return whole_of(self.field.scoring, self._given, df, self._reader.count(None))
 
     def query(self, mask: Clause | None) -> Clause:
         """The engine's query: one clause per term, its weight as the boost.

@@ -77,6 +77,9 @@ class VectorRetriever:
     def covered(self, docs: Ints) -> F64:
         return np.zeros(len(docs), np.float64)
 
+    def whole(self) -> float:
+        return 1.0
+
     def vectors(self, docs: Ints) -> npt.NDArray[np.float32]:
         """The stored vectors of documents; NaN where there is none."""
         return self._reader.vectors(docs, self._stored)
