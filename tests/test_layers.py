@@ -16,6 +16,7 @@ PACKAGE = ROOT / "src" / "zipfian"
 
 FLOW: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "limits"),
+    ("deadline",),
     ("types", "objects"),
     ("language", "storage"),
     ("compiled",),

@@ -223,5 +223,23 @@ class DocumentsRejected(ZipfianError, ValueError):
         )
 
 
+class DeadlineExceeded(ZipfianError, TimeoutError):
+    """The time that a caller gave is over; work stopped at the next stage, and nothing was changed."""
+
+
+class Refused(ZipfianError, RuntimeError):
+    """A request that the service does not answer: `status` for HTTP, `code` for programs, `group` for its sort."""
+
+    def __init__(
+        self, status: int, code: str, message: str, group: str = "request", retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.group = group
+        self.retry_after = retry_after
+        """Seconds after which it may be asked again."""
+
+
 class UnreadTexts(UserWarning):
     """Texts in a language that the encoder of some fields does not read: other fields find them."""

@@ -1,0 +1,113 @@
+"""From results to the body of an answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from zipfian import deadline, limits
+from zipfian.collection.results import Hit, Results
+from zipfian.explain.highlight import Snippet
+from zipfian.objects import plain
+from zipfian.serve.hidden import has_picture, visible
+from zipfian.serve.schemas.requests import Explain, Highlight
+from zipfian.types import Explanation
+
+
+def answer(request: Request, content: Mapping[str, Any], status: int = 200) -> JSONResponse:
+    """An answer with the time it took."""
+    return JSONResponse({**plain(content), "time": time.perf_counter() - request.state.start}, status)
+
+
+def search_answer(
+    found: Results, explain: Explain, highlight: Highlight | bool, documents: bool
+) -> dict[str, Any]:  # fmt: skip
+    """A search and its hits."""
+    start = time.perf_counter()
+    return {
+        "hits": [_hit(found, hit, n, explain, highlight, documents) for n, hit in enumerate(found)],
+        "generation": found.generation,
+        "settings": settings_of(found),
+        "timings": {**found.timings, "present": time.perf_counter() - start},
+        "notes": found.notes,
+    }
+
+
+def settings_of(found: Results) -> dict[str, Any]:
+    """How it was searched, without the filter, which the caller has."""
+    return {name: value for name, value in found.settings.items() if name != "where"}
+
+
+def _hit(
+    found: Results, hit: Hit, at: int, explain: Explain, highlight: Highlight | bool, documents: bool
+) -> dict[str, Any]:  # fmt: skip
+    out: dict[str, Any] = {
+        "rank": hit.rank,
+        "id": hit.id,
+        "score": hit.score,
+        "first_rank": hit.first_rank,
+        "exact_match": hit.exact_match,
+    }
+    if explain != "none":
+        out["fields"] = dict(hit.fields)
+    if explain in ("terms", "places") and at < limits.MAX_SERVED_REASONS:
+        deadline.check("explaining a hit")
+        out["explanation"] = node(found.explain(hit), explain == "places")
+    if highlight is not False:
+        deadline.check("marking passages")
+        out["snippets"] = _snippets(found, hit, Highlight() if highlight is True else highlight)
+    if documents:
+        out |= content_of(hit.text, hit.metadata, _SHORT)
+    return out
+
+
+_SHORT = 2_000
+"""Characters of a hit's text; the document itself has more."""
+
+
+def content_of(text: str | None, metadata: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """What a document holds."""
+    cut = text is not None and len(text) > most
+    return {
+        "text": text[:most] if text is not None else None,
+        "text_cut": cut,
+        "metadata": visible(metadata),
+        "picture": has_picture(metadata),
+    }
+
+
+def _snippets(found: Results, hit: Hit, how: Highlight) -> list[dict[str, Any]]:
+    if not (hit.text or "").strip():
+        return []
+    return [_snippet(s) for s in found.highlight(hit, max_chars=how.max_chars, max_snippets=how.max_snippets)]
+
+
+def _snippet(snippet: Snippet) -> dict[str, Any]:
+    return {
+        "text": snippet.text,
+        "start": snippet.start,
+        "end": snippet.end,
+        "marks": [list(mark) for mark in snippet.marks],
+        "more_before": snippet.more_before,
+        "more_after": snippet.more_after,
+    }
+
+
+def node(tree: Explanation, places: bool) -> dict[str, Any]:
+    """An explanation; places only where somebody wants them."""
+    out: dict[str, Any] = {"value": tree.value, "label": tree.label, "kind": tree.kind}
+    if tree.field is not None:
+        out["field"] = tree.field
+    if tree.term is not None:
+        out["term"] = tree.term
+    if tree.details:
+        out["details"] = dict(tree.details)
+    if places and tree.evidence:
+        out["evidence"] = [dict(place) for place in tree.evidence]
+    if tree.parts:
+        out["parts"] = [node(part, places) for part in tree.parts]
+    return out
