@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from zipfian.collection.asking import Answers, Asking, answer_all, askings
 from zipfian.collection.following import Synced, follow
+from zipfian.collection.looking import Looking
 from zipfian.collection.opening import cache_of, engine_of
 from zipfian.collection.results import Document, Results
 from zipfian.collection.searcher import Searcher
@@ -25,7 +26,6 @@ from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
 from zipfian.errors import InvalidInput, shown
-from zipfian.explain.terms import compare
 from zipfian.fields.base import Field
 from zipfian.fields.item import Item
 from zipfian.fields.model import QueryEncoder
@@ -40,7 +40,7 @@ CACHE_BYTES = 1 << 29
 MEMORY_BYTES = 1 << 28
 
 
-class Collection(ABC):
+class Collection(Looking, ABC):
     """A durable collection of documents, in a folder or in a cluster, searchable by words, meaning, pictures and terms.
 
     Where an engine cannot do what a verb says, its error says so. A folder has one writer at a time (mode 'w', an
@@ -359,14 +359,6 @@ class Collection(ABC):
         """
         how = {"fields": fields, "method": method, "preset_name": preset, "scoring": scoring}
         return self._explain(Query.of(query, image, query_encoder), id, how)
-
-    def why(self, query: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
-        """Which terms put `id_a` above `id_b` (or below): the difference of their scores, part by part.
-
-        `query` and `options` are as for `explain`.
-        """
-        a, b = (self.explain(query, i, **options) for i in (id_a, id_b))
-        return compare(a, b, id_a, id_b)
 
     @abstractmethod
     def get(self, id: str) -> Document | None:

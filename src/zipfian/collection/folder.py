@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from zipfian.collection.asking import Answers
 from zipfian.collection.collection import Collection
+from zipfian.collection.facets import Facet, count_column
 from zipfian.collection.items import check_id
 from zipfian.collection.opening import check_bytes, directory_of
 from zipfian.collection.plan import make_plan
@@ -20,7 +21,9 @@ from zipfian.collection.retrievers import make_retriever
 from zipfian.collection.search import FolderAnswers, explain_id
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
+from zipfian.collection.similar import heaviest_terms
 from zipfian.collection.store import Existing, Skipped, Store
+from zipfian.collection.terms import TermList, TermPage, VocabularyInfo, term_list, term_page, vocabulary_info
 from zipfian.collection.transforms import finder, keep, problems
 from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
@@ -34,7 +37,7 @@ from zipfian.index.commit import Writer
 from zipfian.index.snapshot import Snapshot
 from zipfian.retrieve.scoring import Scoring
 from zipfian.storage.directory import FSDirectory
-from zipfian.types import Explanation
+from zipfian.types import Explanation, Terms
 
 
 class FolderCollection(Collection):
@@ -177,6 +180,24 @@ class FolderCollection(Collection):
     def _explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
         searcher = self.searcher()
         return explain_id(searcher, query, make_plan(searcher.settings, query, **how), doc_id)
+
+    def _facets(self, names: Sequence[str], where: Mapping[str, Any] | None, limit: int) -> dict[str, Facet]:
+        searcher = self.searcher()
+        mask = searcher.mask(where)
+        return {name: count_column(searcher, mask, name, limit) for name in names}
+
+    def _term(self, field: str, term: str | int, k: int) -> TermPage:
+        return term_page(self.searcher(), field, term, k)
+
+    def _terms(self, field: str, find: str | None, limit: int, offset: int) -> TermList:
+        return term_list(self.searcher(), field, find, limit, offset)
+
+    def _vocabulary(self, field: str) -> VocabularyInfo:
+        return vocabulary_info(self.searcher(), field)
+
+    def _terms_of(self, id: str, field: str) -> Terms | None:
+        searcher = self.searcher()
+        return heaviest_terms(searcher, searcher.number(id), field)
 
     def get(self, id: str) -> Document | None:
         searcher = self.searcher()

@@ -1,0 +1,196 @@
+"""The terms of a field as the collection has them: how many documents, which most, what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zipfian.collection.searcher import Searcher
+from zipfian.errors import InvalidInput, shown
+from zipfian.fields.base import PostingField
+from zipfian.fields.item import Item
+from zipfian.fields.lexical import LexicalField
+from zipfian.retrieve.scoring import BM25
+from zipfian.retrieve.statistics import FieldStatistics, Term
+
+CURVE = 200
+"""Points of a curve of document frequencies."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermInfo:
+    """A term of a field.
+
+    Examples
+    --------
+    >>> TermInfo("plant", "plant", None, 3, 1.2).df
+    3
+    """
+
+    term: Term
+    label: str
+    kind: str | None
+    """lexical, narrow or broad, where the vocabulary says."""
+    df: int
+    """Documents that have it."""
+    idf: float
+    """ln(1 + (N - df + 0.5) / (df + 0.5))."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermDocument:
+    """A document that has a term."""
+
+    id: str
+    weight: float
+    """What the term weighs in it: how often a word stands there, how strongly a latent term fires."""
+    text: str | None
+    places: Sequence[Mapping[str, Any]]
+    """Where it stands, strongest first."""
+    metadata: Mapping[str, Any]
+    note: str = ""
+    """Where places cannot be told, why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermPage:
+    """Everything about one term; `Collection.term` looks it up."""
+
+    field: str
+    info: TermInfo
+    documents: Sequence[TermDocument]
+    """Those in which it weighs most, first the heaviest."""
+    neighbours: Sequence[tuple[int, str, float]]
+    """Terms of nearly the same direction: number, label and cosine."""
+    n: int
+    """Documents of the collection."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermList:
+    """Terms of a field, most frequent or best matching first; `Collection.terms` lists them."""
+
+    field: str
+    terms: Sequence[TermInfo]
+    found: int
+    """How many there are, listed or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyInfo:
+    """How the terms of a field are spread over the documents; `Collection.vocabulary` counts them."""
+
+    field: str
+    n: int
+    """Documents of the collection."""
+    terms: int
+    """Distinct terms that documents have."""
+    postings: int
+    curve: Sequence[tuple[int, int]]
+    """Rank and document frequency, evenly spaced on a logarithmic scale."""
+    kinds: Mapping[str, int]
+    """Terms of each kind, where the vocabulary says."""
+
+
+def _field(searcher: Searcher, name: str) -> tuple[PostingField, FieldStatistics]:
+    if name not in searcher.settings.fields:
+        raise InvalidInput(f"there is no field {shown(name)}; fields are {', '.join(searcher.settings.fields)}")
+    field = searcher.settings.fields[name]
+    if not isinstance(field, PostingField) or not field.has_postings:
+        raise InvalidInput(f"field {name!r} has no terms of its own")
+    return field, searcher.field_searcher(name).statistics()
+
+
+def _info(field: PostingField, statistics: FieldStatistics, term: Term, df: int) -> TermInfo:
+    known = field.dictionary()
+    labels = None if known is None else known.label_table
+    kind = None if labels is None or not isinstance(term, int) else labels.kind(term)
+    idf = float(BM25().idf(np.array([float(df)]), statistics.n_live)[0]) if statistics.n_live else 0.0
+    return TermInfo(term, field.label(term), kind, df, idf)
+
+
+def term_page(searcher: Searcher, name: str, given: str | int, k: int) -> TermPage:
+    """A term by its number, or by a word as it is indexed or written."""
+    field, statistics = _field(searcher, name)
+    term = _chosen(searcher, field, statistics, given)
+    docs, weights = statistics.postings(term)
+    best = np.lexsort((docs, -weights))[:k]
+    documents = [
+        _document(searcher, field, term, number, weight)
+        for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True)
+    ]
+    known = field.dictionary()
+    near = known.neighbours(term) if known is not None and isinstance(term, int) else []
+    neighbours = [(other, field.label(other), cosine) for other, cosine in near]
+    return TermPage(name, _info(field, statistics, term, statistics.df(term)), documents, neighbours, statistics.n_live)
+
+
+def _chosen(searcher: Searcher, field: PostingField, statistics: FieldStatistics, given: str | int) -> Term:
+    if not isinstance(field, LexicalField):
+        text = str(given)
+        if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) >= field.n_terms:
+            raise InvalidInput(f"a term of this field is a number from 0 to {field.n_terms - 1}, not {shown(given)}")
+        return int(text)
+    word = str(given)
+    if statistics.df(word):
+        return word
+    terms = words_in(searcher, field, word)
+    if len(terms) != 1:
+        raise InvalidInput(f"a term of a field of words is one word, not {shown(given)}")
+    return terms[0]
+
+
+def words_in(searcher: Searcher, field: LexicalField, text: str) -> list[str]:
+    """The terms of some words, read in the language that a query of them would be in."""
+    language = searcher.settings.languages.of_query(text)
+    return list(field.counts_of(Item("", text, {}, {}, {}, 0, language=language)))
+
+
+def _document(searcher: Searcher, field: PostingField, term: Term, number: int, weight: float) -> TermDocument:
+    document = searcher.document(number)
+    found, note = field.places(searcher.settings.stored(document), [term], {term: weight})
+    return TermDocument(document.id, weight, document.text, found.get(term, ()), document.metadata, note)
+
+
+def term_list(searcher: Searcher, name: str, find: str | None, limit: int, offset: int) -> TermList:
+    """Terms that documents have: the most frequent, or those whose label (or beginning, of words) matches `find`."""
+    field, statistics = _field(searcher, name)
+    terms, df = statistics.vocabulary
+    if find is None:
+        order = np.lexsort((np.arange(len(df)), -df)).tolist()
+    else:
+        order = _matching(searcher, field, terms, df.tolist(), find)
+    chosen = order[offset : offset + limit]
+    return TermList(name, [_info(field, statistics, terms[i], int(df[i])) for i in chosen], len(order))
+
+
+def _matching(
+    searcher: Searcher, field: PostingField, terms: Sequence[Term], df: Sequence[int], find: str
+) -> list[int]:  # fmt: skip
+    if isinstance(field, LexicalField):
+        beginnings = tuple({*words_in(searcher, field, find), find.casefold().strip()} - {""})
+        found = (i for i, term in enumerate(terms) if beginnings and str(term).startswith(beginnings))
+        return sorted(found, key=lambda i: (-df[i], i))
+    known = field.dictionary()
+    labels = None if known is None else known.label_table
+    if labels is None:
+        raise InvalidInput(f"the terms of this field have no labels to search for {shown(find)}")
+    place = {term: i for i, term in enumerate(terms)}
+    return [place[term] for term in labels.find(find) if term in place]
+
+
+def vocabulary_info(searcher: Searcher, name: str) -> VocabularyInfo:
+    """How the terms of a field are spread."""
+    field, statistics = _field(searcher, name)
+    _, df = statistics.vocabulary
+    ordered = np.sort(df)[::-1]
+    at = np.unique(np.geomspace(1, len(ordered), CURVE).astype(np.int64)) if len(ordered) else np.empty(0, np.int64)
+    known = field.dictionary()
+    labels = None if known is None else known.label_table
+    return VocabularyInfo(
+        name, statistics.n_live, len(ordered), int(ordered.sum()),
+        [(int(rank), int(ordered[rank - 1])) for rank in at], {} if labels is None else labels.counts(),
+    )  # fmt: skip
