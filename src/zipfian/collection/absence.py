@@ -16,6 +16,9 @@ from zipfian.types import Explanation
 if TYPE_CHECKING:
     from zipfian.collection.collection import Collection
 
+MATCHES = ("term", "cosine", "token")
+"""Kinds of nodes that stand for something which query and document share."""
+
 NAMED = 5
 """Missing terms that are named for each field; the rest is counted."""
 
@@ -26,7 +29,7 @@ class Absence:
 
     Examples
     --------
-    >>> Absence(None, 0.0, 1.5, excluded=False, lacking={"words": ("photosynthesi",)}).reasons
+    >>> Absence(None, 0.0, 1.5, excluded=False, matches=False, lacking={"words": ("photosynthesi",)}).reasons
     ['nothing in it matches the query', 'words: it lacks photosynthesi']
     """
 
@@ -38,6 +41,8 @@ class Absence:
     """The score of the last hit; None where there is none."""
     excluded: bool
     """Whether the filter keeps it out."""
+    matches: bool
+    """Whether anything in it matches the query."""
     lacking: Mapping[str, Sequence[str]]
     """Terms of the query that it does not have, heaviest first, by field."""
 
@@ -49,7 +54,7 @@ class Absence:
         out = []
         if self.excluded:
             out.append("the filter keeps it out")
-        elif self.score <= 0.0:
+        elif not self.matches:
             out.append("nothing in it matches the query")
         elif self.cutoff is not None:
             out.append(f"it scores {self.score:.4f}, and the last of the hits {self.cutoff:.4f}")
@@ -70,8 +75,8 @@ def absence(
     names = [name for name in found.settings.get("fields", ()) if name in collection.fields]
     excluded = where is not None and rank is None and _excluded(collection, question, doc_id, where, names)
     cutoff = found[-1].score if len(found) else None
-    lacking = {} if rank is not None else _lacking(collection, question, names, tree)
-    return Absence(rank, tree.value, cutoff, excluded, lacking)
+    matches = any(node.kind in MATCHES for node in _nodes(tree))
+    return Absence(rank, tree.value, cutoff, excluded, matches, _lacking(collection, question, names, tree))
 
 
 def _excluded(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from zipfian import deadline, limits
+from zipfian.collection.facets import Facet
 from zipfian.collection.results import Hit, Results
 from zipfian.explain.highlight import Snippet
 from zipfian.objects import plain
@@ -95,6 +97,11 @@ def _snippet(snippet: Snippet) -> dict[str, Any]:
         "more_before": snippet.more_before,
         "more_after": snippet.more_after,
     }
+
+
+def facets_of(counted: Mapping[str, Facet]) -> dict[str, Any]:
+    """Values of columns, with their ends where they have an order."""
+    return {name: dataclasses.asdict(facet) for name, facet in counted.items()}
 
 
 def node(tree: Explanation, places: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ Out: headers that tell browsers to trust nothing but the service itself.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import secrets
 import time
@@ -21,6 +22,7 @@ from zipfian.serve import door
 from zipfian.serve.body import read_body, replayed
 from zipfian.serve.capacity import Capacity
 from zipfian.serve.keys import Keys, Role, bearer
+from zipfian.serve.metrics import Metrics
 from zipfian.serve.problems import problem
 from zipfian.serve.settings import ServeSettings
 
@@ -42,17 +44,25 @@ HEADERS: dict[str, str] = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
+METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")
+
+SLOWEST = 30.0
+"""Seconds, beyond the deadline, in which a client must have read its answer."""
+
+log = logging.getLogger("zipfian.serve")
+
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Gate:
     """The service's outermost layer."""
 
-    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServeSettings, capacity: Capacity, metrics: Metrics) -> None:
         self._app = app
         self._settings = settings
+        self._capacity = capacity
+        self._metrics = metrics
         self._keys = Keys(settings.read_keys, settings.admin_keys)
-        self._capacity: Capacity | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -64,11 +74,20 @@ class Gate:
         start = time.perf_counter()
         state: dict[str, Any] = {**scope.get("state", {}), "request_id": request_id, "start": start}
         scope = {**scope, "state": state}
-        out = _dressed(send, scope["path"], request_id, start)
+        out = _Dressed(send, scope["path"], request_id, start)
         try:
             await self._pass(scope, headers, receive, out)
         except Refused as refused:
             await problem(refused, request_id)(scope, receive, out)
+        finally:
+            self._tell(scope, out.status, time.perf_counter() - start)
+
+    def _tell(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count it, and write a line about it. A path that no route has is not repeated: anything may stand in it."""
+        route = str(getattr(scope.get("route"), "path", "")) or "other"
+        self._metrics.answered(route, scope["method"] if scope["method"] in METHODS else "other", status, seconds)
+        said = {"request_id": scope["state"]["request_id"], "method": scope["method"], "route": route, "status": status}
+        log.info("request", extra={**said, "ms": round(seconds * 1e3, 2), **scope["state"].get("searched", {})})
 
     async def _pass(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
         door.check(scope["method"], headers, self._settings.allowed_hosts)
@@ -86,18 +105,19 @@ class Gate:
         async def hold(message: Message) -> None:
             held.append(message)
 
-        async with self.capacity.turn(ends):
+        async with self._capacity.turn(ends):
             with deadline.until(time.monotonic() + ends - loop.time()):
                 await self._app(scope, replayed(body, receive), hold)
-        for message in held:  # a client that reads slowly keeps no worker
-            await send(message)
+        await self._send(held, send)
 
-    @property
-    def capacity(self) -> Capacity:
-        """Turns; made inside the loop that they belong to."""
-        if self._capacity is None:
-            self._capacity = Capacity(self._settings.threads, self._settings.waiting)
-        return self._capacity
+    async def _send(self, held: list[Message], send: Send) -> None:
+        """A client that reads slowly keeps no worker, and not for ever a connection."""
+        try:
+            async with asyncio.timeout(self._settings.deadline + SLOWEST):
+                for message in held:
+                    await send(message)
+        except TimeoutError:
+            log.warning("the client did not read its answer")
 
     def _role(self, path: str, headers: dict[str, str]) -> Role:
         if not self._keys:
@@ -108,18 +128,24 @@ class Gate:
         return role
 
 
-def _dressed(send: Send, path: str, request_id: str, start: float) -> Send:
-    """Adds the headers of every answer."""
+class _Dressed:
+    """Adds the headers of every answer, and remembers its status."""
 
-    async def dressed(message: Message) -> None:
+    def __init__(self, send: Send, path: str, request_id: str, start: float) -> None:
+        self._send = send
+        self._path = path
+        self._request_id = request_id
+        self._start = start
+        self.status = 0
+        """0: there was no answer."""
+
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            took = f"total;dur={(time.perf_counter() - start) * 1e3:.2f}"
-            own = {**HEADERS, "x-request-id": request_id, "server-timing": took}
+            self.status = int(message["status"])
+            took = f"total;dur={(time.perf_counter() - self._start) * 1e3:.2f}"
+            own = {**HEADERS, "x-request-id": self._request_id, "server-timing": took}
             # The page's files are asked for again, and usually not sent again; answers are nobody's to keep.
-            own["cache-control"] = "no-store" if path.startswith(API) else "no-cache"
+            own["cache-control"] = "no-store" if self._path.startswith(API) else "no-cache"
             kept = [(name, value) for name, value in message["headers"] if name.decode("latin-1").lower() not in own]
-            added = [(name.encode(), value.encode()) for name, value in own.items()]
-            message = {**message, "headers": [*kept, *added]}
-        await send(message)
-
-    return dressed
+            message = {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in own.items())]}
+        await self._send(message)

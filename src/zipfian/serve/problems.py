@@ -22,6 +22,7 @@ from zipfian.errors import Refused, ZipfianError
 log = logging.getLogger("zipfian.serve")
 
 SERVER = "server"
+INTERNAL = "internal"
 
 _OWN_WORDS: tuple[tuple[type[ZipfianError], int, str, str], ...] = (
     (errors.LimitExceeded, 422, "limit_exceeded", "limit"),
@@ -59,7 +60,7 @@ def refusal_of(error: ZipfianError) -> Refused:
 
 def internal() -> Refused:
     """Of what the caller may know nothing but that it happened."""
-    return Refused(500, "internal", "something went wrong here; the service's log has it under this request_id", SERVER)
+    return Refused(500, INTERNAL, "something went wrong here; the service's log has it under this request_id", SERVER)
 
 
 def problem(refused: Refused, request_id: str) -> JSONResponse:
@@ -92,7 +93,7 @@ async def on_library_error(request: Request, error: Exception) -> JSONResponse:
     """An error that the library raised on purpose."""
     assert isinstance(error, ZipfianError)
     refused = refusal_of(error)
-    if refused.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if refused.code == INTERNAL:
         log.error("failed", exc_info=error, extra={"request_id": id_of(request.scope)})
     return problem(refused, id_of(request.scope))
 

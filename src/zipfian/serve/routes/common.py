@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -10,7 +11,8 @@ from fastapi.security import HTTPBearer
 from pydantic import AfterValidator
 
 from zipfian import limits
-from zipfian.errors import Refused
+from zipfian.collection import Collection, Document
+from zipfian.errors import Refused, shown
 from zipfian.serve.schemas.answers import ErrorAnswer
 from zipfian.serve.shelf import Shelf
 
@@ -26,11 +28,9 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 _KEY = HTTPBearer(auto_error=False, description="A key of the service, where it asks for one.")
 
 
-def router(tag: str, **options: Any) -> APIRouter:
-    """Routes of collections; the gate has looked at the key, this documents it."""
-    return APIRouter(
-        prefix="/v1/collections", tags=[tag], responses=ERRORS, dependencies=[Security(_KEY)], **options
-    )  # fmt: skip
+def router(tag: str, also: Sequence[Any] = ()) -> APIRouter:
+    """Routes of collections, and what they depend on; the gate has looked at the key, this documents it."""
+    return APIRouter(prefix="/v1/collections", tags=[tag], responses=ERRORS, dependencies=[Security(_KEY), *also])
 
 
 def _unquoted(value: str) -> str:
@@ -60,3 +60,11 @@ def writer(request: Request) -> None:
     """Only who may write passes."""
     if request.state.role != "admin":
         raise Refused(403, "not_admin", "this changes a collection, and needs an admin key", "auth")
+
+
+def document_in(collection: Collection, doc_id: str) -> Document:
+    """A document that must be there."""
+    found = collection.get(doc_id)
+    if found is None:
+        raise Refused(404, "unknown_document", f"there is no document {shown(doc_id)}")
+    return found

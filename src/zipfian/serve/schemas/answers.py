@@ -124,9 +124,13 @@ class Facet(Part):
     values: list[FacetValue] = Field(description="Most frequent first.")
     more: int = Field(description="Further values that were not listed.")
     missing: int = Field(description="Documents without this column.")
+    lowest: JsonValue = Field(default=None, description="Smallest value of a column of numbers or dates.")
+    highest: JsonValue = Field(default=None, description="Largest value of one.")
 
 
-class SearchAnswer(Answer):
+class SearchResult(Part):
+    """One search."""
+
     hits: list[HitAnswer]
     generation: int
     settings: dict[str, Any] = Field(description="How it was searched: method, fields, fusion, what was left out ...")
@@ -138,18 +142,24 @@ class SearchAnswer(Answer):
     scope: int | None = Field(default=None, description="With facets: documents that the filter allows.")
 
 
+class SearchAnswer(SearchResult, Answer):
+    """One search, and the time it took."""
+
+
 class SearchManyAnswer(Answer):
-    results: list[SearchAnswer]
+    results: list[SearchResult]
 
 
 class ExplainAnswer(Answer):
     id: str
     above: str | None = None
     rank: int | None = Field(description="Its rank among the first k, null where it is not there.")
-    explanation: Node
+    score: float | None = Field(description="What it scores, found or not.")
+    explanation: Node = Field(description="Of its score; with above, of the difference of the two scores.")
     missing: list[str] = Field(
         description="Where it is not among the first k: why: excluded by the filter, no shared term, fewer points."
     )
+    lacking: dict[str, list[str]] = Field(description="Terms of the query that it does not have, by field.")
     cutoff: float | None = Field(default=None, description="Score of the last of the first k hits.")
 
 

@@ -144,6 +144,8 @@ class SearchManyRequest(How):
     explain: Literal["none", "fields"] = "fields"
     documents: bool = False
 
+    model_config = {"json_schema_extra": {"examples": [{"texts": ["plants", "cats"], "k": 3}]}}
+
 
 class ExplainRequest(Asked):
     """Why a document scores what it scores, found or not; with `above`, why it stands above another."""
@@ -178,11 +180,15 @@ class FacetsRequest(Shape):
         int, Field(ge=1, le=limits.MAX_SERVED_VALUES, description="Values of each column, most frequent first.")
     ] = 20
 
+    model_config = {"json_schema_extra": {"examples": [{"columns": ["lang"], "where": {"year": {">=": 2020}}}]}}
+
 
 class CountRequest(Shape):
     """How many documents a filter allows."""
 
     where: Where | None = None
+
+    model_config = {"json_schema_extra": {"examples": [{"where": {"lang": "en"}}]}}
 
 
 Text = Annotated[str, StringConstraints(max_length=limits.MAX_TEXT_CHARS)]
@@ -225,6 +231,8 @@ class DeleteRequest(Shape):
     ids: Annotated[list[DocId] | None, Field(max_length=limits.MAX_SERVED_DOCUMENTS, examples=[["c"]])] = None
     where: Where | None = None
 
+    model_config = {"json_schema_extra": {"examples": [{"ids": ["c"]}, {"where": {"year": {"<": 2020}}}]}}
+
     @model_validator(mode="after")
     def _one_of_them(self) -> DeleteRequest:
         if (self.ids is None) == (self.where is None):
@@ -236,3 +244,5 @@ class CommitRequest(Shape):
     """Make all changes durable and visible."""
 
     user: Annotated[dict[str, Any] | None, Field(max_length=100, description="Values to store with the commit.")] = None
+
+    model_config = {"json_schema_extra": {"examples": [{}, {"user": {"source": "notes"}}]}}
