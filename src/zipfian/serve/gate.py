@@ -105,10 +105,12 @@ class Gate:
         async def hold(message: Message) -> None:
             held.append(message)
 
-        async with self._capacity.turn(ends):
-            with deadline.until(time.monotonic() + ends - loop.time()):
-                await self._app(scope, replayed(body, receive), hold)
-        await self._send(held, send)
+        try:
+            async with self._capacity.turn(ends):
+                with deadline.until(time.monotonic() + ends - loop.time()):
+                    await self._app(scope, replayed(body, receive), hold)
+        finally:  # what went wrong in a route has its answer, too, and goes on to the server's log
+            await self._send(held, send)
 
     async def _send(self, held: list[Message], send: Send) -> None:
         """A client that reads slowly keeps no worker, and not for ever a connection."""

@@ -47,7 +47,8 @@ def set_up(as_json: bool) -> None:
     """Send the service's log to standard error. For the command: a library leaves that to the program it is in."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if as_json else Words())
-    log = logging.getLogger(NAME)
-    log.handlers[:] = [handler]
-    log.setLevel(logging.INFO)
-    log.propagate = False
+    for name, level in ((NAME, logging.INFO), ("uvicorn.error", logging.WARNING)):
+        log = logging.getLogger(name)
+        log.handlers[:] = [handler]
+        log.setLevel(level)
+        log.propagate = False

@@ -8,7 +8,8 @@ from fastapi import Query, Request
 from starlette.responses import JSONResponse, Response
 
 from zipfian import limits
-from zipfian.errors import Refused
+from zipfian.encode.picture_files import told
+from zipfian.errors import NotTrusted, Refused
 from zipfian.serve.answering import answer, content_of, facets_of
 from zipfian.serve.asking import filter_of
 from zipfian.serve.hidden import HIDDEN, check_columns
@@ -43,7 +44,12 @@ def get_thumbnail(
     """A document's picture, small and made anew: nothing of its file goes along but what can be seen."""
     served = shelf[collection].collection
     document_in(served, id)
-    data = served.picture(id)
+    try:
+        data = served.picture(id)
+    except OSError as error:
+        if isinstance(error, NotTrusted):
+            raise
+        raise Refused(404, "picture_gone", f"the picture of this document cannot be read: {told(error)}") from error
     if data is None:
         raise Refused(404, "no_picture", "this document has no picture")
     return Response(thumbnail(data, side), media_type="image/jpeg")
