@@ -29,6 +29,7 @@ def search_answer(
     found: Results, explain: Explain, highlight: Highlight | bool, documents: bool
 ) -> dict[str, Any]:  # fmt: skip
     """A search and its hits."""
+    deadline.check("presenting the hits")
     start = time.perf_counter()
     return {
         "hits": [_hit(found, hit, n, explain, highlight, documents) for n, hit in enumerate(found)],

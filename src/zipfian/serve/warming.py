@@ -21,8 +21,8 @@ def warm_up(shelf: Shelf, done: threading.Event) -> None:
     """Search each collection once in every way it can be searched. What fails will fail again, and say so then."""
     start = time.perf_counter()
     for one in shelf:
-        takes = {field.takes for field in one.collection.fields.values()}
         try:
+            takes = {field.takes for field in one.collection.fields.values()}
             if "text" in takes:
                 _search(one.collection, text=QUERY)
             if "image" in takes:
