@@ -33,6 +33,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("ingest",),
     ("train",),
     ("evaluate",),
+    ("client",),
     ("serve",),
     ("cli",),
     ("__init__", "__main__"),

@@ -41,6 +41,10 @@ class InvalidInput(ZipfianError, ValueError):
     """An argument, a document or a query that cannot be used as given."""
 
 
+class NotThere(InvalidInput, LookupError):
+    """A document that a service does not have."""
+
+
 class LimitExceeded(ZipfianError, ValueError):
     """A value above one of the safety limits of `zipfian.limits`."""
 

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,35 +21,14 @@ import pytest
 
 import zipfian as zf
 from tests.serve.conftest import DOCUMENTS
+from tests.serve.live import running
 from zipfian import deadline
 from zipfian.collection.folder import FolderCollection
 from zipfian.errors import DeadlineExceeded
 from zipfian.serve import server as serving
-from zipfian.serve.app import create_app
-from zipfian.serve.server import listen, make_server
-from zipfian.serve.settings import ServeSettings
-from zipfian.serve.shelf import open_shelf
 
 NOTES = "/v1/collections/notes"
 Start = Callable[..., int]
-
-
-@contextmanager
-def running(path: Path, **settings: Any) -> Iterator[int]:
-    """A server in a thread; its port."""
-    chosen = ServeSettings(port=0, **settings)
-    with listen(chosen) as taken:
-        server = make_server(create_app(open_shelf([str(path)]), chosen), chosen)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
-        thread.start()
-        try:
-            port = int(taken.getsockname()[1])
-            while not server.started:
-                time.sleep(0.01)
-            yield port
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture
