@@ -121,7 +121,7 @@ class RemoteCollection:
     def search_many(
         self, queries: Iterable[str], k: int = 10, *, where: Mapping[str, Any] | None = None, **options: Any
     ) -> list[RemoteResults]:
-        """What `search` gives for each of many `queries`, in their order."""
+        """What `search` gives for each of many `queries`, in their order; `k`, `where` and `options` are as there."""
         texts, out = list(queries), []
         body = {**_options(options), "k": k, "where": _plain(where)}
         for start in range(0, len(texts), MAX_SERVED_QUERIES):

@@ -14,7 +14,26 @@ from zipfian.types import Explanation
 
 @dataclass(frozen=True, slots=True)
 class RemoteHit:
-    """A document that was found, with the attributes of `Hit`.
+    """A document that was found, with the attributes of `Hit`; a service's answer makes it.
+
+    Parameters
+    ----------
+    id
+        The document's id.
+    score
+        What it was ranked by.
+    rank
+        1 for the best.
+    fields
+        How each field saw it, by the field's name.
+    metadata
+        The stored metadata, by column.
+    first_rank
+        Rank before reranking.
+    exact_match
+        Whether its text is the query itself, and that was rewarded.
+    text_cut
+        Whether the text goes on.
 
     Examples
     --------
@@ -44,6 +63,21 @@ class RemoteHit:
 @dataclass(frozen=True, eq=False)
 class RemoteResults(Sequence[RemoteHit]):
     """Hits, best first, and how they were found: a sequence of `RemoteHit`.
+
+    Parameters
+    ----------
+    hits
+        Best first.
+    query
+        What was asked.
+    generation
+        The commit that was searched.
+    settings
+        How it was searched.
+    timings
+        Seconds of each stage, in the service.
+    notes
+        What the reader of these hits should know.
 
     Examples
     --------

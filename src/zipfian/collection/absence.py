@@ -65,28 +65,27 @@ class Absence:
 
 
 def absence(
-    collection: Collection, query: Any, doc_id: str, k: int, where: Mapping[str, Any] | None, image: Any,
+    collection: Collection, query: Query, doc_id: str, k: int, where: Mapping[str, Any] | None,
     options: Mapping[str, Any], tree: Explanation,
 ) -> Absence:  # fmt: skip
     """Search as the caller did, and look for the document; `tree` explains its score."""
-    question = Query.of(query, image, options.get("query_encoder"))
-    found = collection.search(question, k, where, **options)
+    found = collection.search(query, k, where, **options)
     rank = next((hit.rank for hit in found if hit.id == doc_id), None)
     names = [name for name in found.settings.get("fields", ()) if name in collection.fields]
-    excluded = where is not None and rank is None and _excluded(collection, question, doc_id, where, names)
+    excluded = where is not None and rank is None and _excluded(collection, query, doc_id, where, names)
     cutoff = found[-1].score if len(found) else None
     matches = any(node.kind in MATCHES for node in _nodes(tree))
-    return Absence(rank, tree.value, cutoff, excluded, matches, _lacking(collection, question, names, tree))
+    return Absence(rank, tree.value, cutoff, excluded, matches, _lacking(collection, query, names, tree))
 
 
 def _excluded(
-    collection: Collection, question: Query, doc_id: str, where: Mapping[str, Any], names: Sequence[str]
+    collection: Collection, query: Query, doc_id: str, where: Mapping[str, Any], names: Sequence[str]
 ) -> bool:  # fmt: skip
-    return bool(names) and bool(np.isnan(collection.score(names[0], question, [doc_id], where)[0]))
+    return bool(names) and bool(np.isnan(collection.score(names[0], query, [doc_id], where)[0]))
 
 
 def _lacking(
-    collection: Collection, question: Query, names: Sequence[str], tree: Explanation
+    collection: Collection, query: Query, names: Sequence[str], tree: Explanation
 ) -> dict[str, Sequence[str]]:  # fmt: skip
     """Terms of the query that the tree does not mention, in fields that have terms."""
     had = {(node.field, node.term) for node in _nodes(tree) if node.kind == "term"}
@@ -96,7 +95,7 @@ def _lacking(
         if not isinstance(field, PostingField):
             continue
         try:
-            weights: Mapping[Any, float] = field.terms_of(question)
+            weights = query.terms_in(name, field)
         except InvalidInput:  # a query without a term that this field knows
             continue
         missing = [term for term in weights if (name, term) not in had]

@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from zipfian import limits
+from zipfian import deadline, limits
 from zipfian.collection.plan import SearchPlan
 from zipfian.collection.results import Results
 from zipfian.collection.settings import Settings
@@ -34,7 +35,7 @@ PLANNED = {
 }
 """Options of a search that its plan follows from, and what `make_plan` calls them."""
 
-OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus")
+OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus", "adjust")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class Asking:
         check_offset(offset, check_k(k))
         check_bonus(bonus)
         how = {PLANNED[name]: value for name, value in options.items() if name in PLANNED}
-        return cls(Query.of(query, image, options.get("query_encoder")), k, offset, options.get("where"), bonus, how)
+        made = Query.of(query, image, options.get("query_encoder"), options.get("adjust"))
+        return cls(made, k, offset, options.get("where"), bonus, how)
 
     @property
     def depth(self) -> int:
@@ -120,8 +122,10 @@ def answer_all(answers: Answers, wanted: Sequence[Asking], threads: int | None) 
     with ThreadPoolExecutor(max(1, min(threads or available_threads(), len(wanted)))) as pool:
         for start in range(0, len(wanted), AT_ONCE):
             some, theirs = wanted[start : start + AT_ONCE], plans[start : start + AT_ONCE]
+            deadline.check("encoding more queries")
             _encode(answers.settings, some, theirs)
-            out += pool.map(answers.run, some, theirs)
+            contexts = [copy_context() for _ in some]  # a thread knows nothing of its caller's deadline otherwise
+            out += pool.map(lambda context, *asked: context.run(answers.run, *asked), contexts, some, theirs)
     return out
 
 

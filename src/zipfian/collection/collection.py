@@ -248,6 +248,7 @@ class Collection(Looking, ABC):
         rerank_depth: int | AdaptiveK | None = None,
         ann: str | None = None,
         exact_match_bonus: float = 0.0,
+        adjust: Mapping[str, Mapping[str | int, float]] | None = None,
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
 
@@ -288,12 +289,14 @@ class Collection(Looking, ABC):
             `opq16`, `opq64`, `flat`; they are scored exactly. By default the vectors are scanned, which misses nothing.
         exact_match_bonus
             Added to the score of a document whose text is the query itself, and marked in the hit.
+        adjust
+            Factors of the query's terms, `{field: {term: factor}}`, named as in an explanation: 0 mutes a term.
         """
         answers = self._answers()
         options = {
             "offset": offset, "where": where, "fields": fields, "method": method, "preset": preset, "scoring": scoring,
             "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann,
-            "exact_match_bonus": exact_match_bonus,
+            "exact_match_bonus": exact_match_bonus, "adjust": adjust,
         }  # fmt: skip
         asking = Asking.of(query, image, k, options)
         return answers.run(asking, answers.plan(asking))
@@ -351,14 +354,14 @@ class Collection(Looking, ABC):
     def explain(
         self, query: Any, id: str, *, image: ImageSource | None = None, fields: str | Sequence[str] | None = None,
         method: str | Method | None = None, preset: str | None = None, scoring: Scoring | None = None,
-        query_encoder: QueryEncoder | None = None,
+        query_encoder: QueryEncoder | None = None, adjust: Mapping[str, Mapping[str | int, float]] | None = None,
     ) -> Explanation:  # fmt: skip
         """Why the document `id` scores what it scores, found or not: a tree whose parts sum to the score.
 
         The other arguments are as for `search`.
         """
         how = {"fields": fields, "method": method, "preset_name": preset, "scoring": scoring}
-        return self._explain(Query.of(query, image, query_encoder), id, how)
+        return self._explain(Query.of(query, image, query_encoder, adjust), id, how)
 
     @abstractmethod
     def get(self, id: str) -> Document | None:

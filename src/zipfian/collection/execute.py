@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from zipfian import deadline
 from zipfian.collection.late import LateQuery
 from zipfian.collection.plan import SearchPlan
 from zipfian.collection.protocol import ReadSide
@@ -37,9 +38,10 @@ class Run:
         self.searcher = searcher
         self.plan = plan
         self.query = query.asked_by(plan.query_encoder)
-        self.retrievers: dict[str, Retriever] = {
-            name: make(searcher, name, self.query, plan.scoring.get(name), plan.ann) for name in plan.fields
-        }
+        self.retrievers: dict[str, Retriever] = {}
+        for name in plan.fields:
+            deadline.check(f"asking field {name}")
+            self.retrievers[name] = make(searcher, name, self.query, plan.scoring.get(name), plan.ann)
         self.reranker = self._vectors(plan.reranker, make)
         self.captions = self._vectors(plan.captions, make)
 
@@ -72,6 +74,7 @@ class Run:
 
     def _search(self, k: int, mask: Any) -> Ranking:
         first = self._first(max(k, self.plan.rerank_depth) if self.plan.reranks else k, mask)
+        deadline.check("reranking")
         if self.late is not None and len(first):
             return self.late.rerank(first, self.plan.rerank_depth).top(k)
         if self.reranker is None:
@@ -105,12 +108,14 @@ class Run:
     def _first(self, k: int, mask: Any) -> Ranking:
         if self.plan.fusion is None:
             (name,) = self.plan.fields
+            deadline.check(f"searching field {name}")
             return Ranking.of(name, *self.retrievers[name].search(k, mask))
         return self.plan.fusion.fuse(self._candidates(self.plan.fusion.depth(k), mask)).top(k)
 
     def _candidates(self, depth: int, mask: Any, also: Ints | None = None) -> Candidates:
         lists, retrievers = [], list(self.retrievers.values())
         for retriever in retrievers:
+            deadline.check(f"searching field {retriever.name}")
             docs, scores = retriever.search(depth, mask)
             field = retriever.field
             whole_texts = isinstance(field, VectorField) and field.pooled and field.reads == "text"

@@ -68,7 +68,8 @@ class Looking:
     ) -> Absence:  # fmt: skip
         """Where the document `id` stands among the `k` hits for a `query`, and what is missing where it is not.
 
-        The other arguments are as for `search` (`options`: `fields`, `method`, `preset`, `scoring`, `query_encoder`).
+        The other arguments are as for `search` (`options`: `fields`, `method`, `preset`, `scoring`, `query_encoder`,
+        `adjust`).
 
         Examples
         --------
@@ -80,8 +81,8 @@ class Looking:
         ['nothing in it matches the query', 'words: it lacks food, plant']
         """
         me = cast("Collection", self)
-        question = Query.of(query, image, options.get("query_encoder"))
-        return absence(me, question, id, k, where, image, options, me.explain(question, id, **options))
+        made = Query.of(query, image, options.get("query_encoder"), options.get("adjust"))
+        return absence(me, made, id, k, where, options, me.explain(made, id, **options))
 
     def why(self, query: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
         """Which terms put `id_a` above `id_b` (or below): the difference of their scores, part by part.

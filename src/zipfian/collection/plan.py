@@ -10,6 +10,7 @@ from typing import Any, Literal
 from zipfian.collection.languages import readable
 from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput, shown
+from zipfian.fields.adjusting import check_adjusted
 from zipfian.fields.base import Field, VectorField
 from zipfian.fields.model import QueryEncoder
 from zipfian.fields.query import Query
@@ -109,6 +110,7 @@ class SearchPlan:
 def make_plan(settings: Settings, query: Query, *, ann: str | None = None, **how: Any) -> SearchPlan:
     """The plan for a query; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
     settings.read(query)
+    check_adjusted(query.adjust, settings.fields)
     plan = replace(_exact_plan(settings, query, **how), language=query.language)
     if query.mode == "table" and query.text is not None:
         plan = _without_networks(plan, settings, query)

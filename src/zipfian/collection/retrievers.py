@@ -103,7 +103,7 @@ class PostingsRetriever:
         self._shown = self.field if self.field.of is None else searcher.settings.postings(self.field.of)
         """The field whose postings are searched: it knows where its terms stand."""
         self._passages = searcher.passages(self.field.of or name)
-        self._terms = self.field.terms_of(query)
+        self._terms = query.terms_in(name, self.field)
         self.prepared: TermQuery = self._postings.prepare(self._terms, scoring or self.field.scoring)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:

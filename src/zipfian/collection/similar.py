@@ -12,6 +12,7 @@ from zipfian.collection.results import Results
 from zipfian.collection.searcher import Searcher
 from zipfian.errors import InvalidInput, shown
 from zipfian.fields.base import Field
+from zipfian.index.passages import rows_of
 from zipfian.types import Terms
 
 if TYPE_CHECKING:
@@ -61,17 +62,21 @@ def _query(collection: Collection, doc_id: str, name: str, field: Field) -> Any:
 
 
 def heaviest_terms(searcher: Searcher, number: int, name: str) -> Terms | None:
-    """The heaviest terms of a document in a field of numbered terms, as they are stored."""
+    """The heaviest terms of a document in a field of numbered terms, as they are stored; of passages, the strongest."""
     statistics = searcher.field_searcher(name).statistics()
     segment, doc = searcher.place(number)
     reader = segment.fields.get(name)
     if reader is None:
         return None
-    places = reader.forward(doc)
-    if not len(places):
+    strongest: dict[int, float] = {}
+    for row in rows_of(reader.passages, np.array([doc])).tolist():
+        places = reader.forward(row).tolist()
+        for at, tf in zip(places, (reader.tf(at, row) for at in places), strict=True):
+            strongest[at] = max(strongest.get(at, 0), tf)
+    if not strongest:
         return None
-    ids = np.array([reader.term(at) for at in places.tolist()], np.int32)
-    weights = statistics.weights(np.array([reader.tf(at, doc) for at in places.tolist()]))
+    ids = np.array([reader.term(at) for at in sorted(strongest)], np.int32)
+    weights = statistics.weights(np.array([strongest[at] for at in sorted(strongest)]))
     heavy = np.sort(np.argsort(-weights, kind="stable")[:HEAVIEST])
     return Terms(ids[heavy], weights[heavy])
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from zipfian.collection.searcher import Searcher
+from zipfian.encode.passages import Reading
 from zipfian.errors import InvalidInput, shown
 from zipfian.fields.base import PostingField
 from zipfian.fields.item import Item
 from zipfian.fields.lexical import LexicalField
+from zipfian.fields.places import in_document
 from zipfian.retrieve.scoring import BM25
 from zipfian.retrieve.statistics import FieldStatistics, Term
 
@@ -35,7 +37,7 @@ class TermInfo:
     kind: str | None
     """lexical, narrow or broad, where the vocabulary says."""
     df: int
-    """Documents that have it."""
+    """Documents that have it; passages, in a field that reads long texts passage by passage."""
     idf: float
     """ln(1 + (N - df + 0.5) / (df + 0.5))."""
 
@@ -66,7 +68,7 @@ class TermPage:
     neighbours: Sequence[tuple[int, str, float]]
     """Terms of nearly the same direction: number, label and cosine."""
     n: int
-    """Documents of the collection."""
+    """Documents of the collection, or passages, as for `df`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class VocabularyInfo:
 
     field: str
     n: int
-    """Documents of the collection."""
+    """Documents of the collection, or passages, as for `df`."""
     terms: int
     """Distinct terms that documents have."""
     postings: int
@@ -116,16 +118,22 @@ def term_page(searcher: Searcher, name: str, given: str | int, k: int) -> TermPa
     """A term by its number, or by a word as it is indexed or written."""
     field, statistics = _field(searcher, name)
     term = _chosen(searcher, field, statistics, given)
-    docs, weights = statistics.postings(term)
-    best = np.lexsort((docs, -weights))[:k]
-    documents = [
-        _document(searcher, field, term, number, weight)
-        for number, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True)
-    ]
+    rows, weights = statistics.postings(term)
+    documents: dict[int, TermDocument] = {}
+    passages = searcher.passages(name)
+    for at in np.lexsort((rows, -weights)):
+        row, weight = int(rows[at]), float(weights[at])
+        number = row if passages is None else passages.document(row)
+        if number not in documents:  # a document shows the passage in which the term is strongest
+            span = None if passages is None else passages.span(row)
+            documents[number] = _document(searcher, field, term, number, weight, span)
+            if len(documents) == k:
+                break
     known = field.dictionary()
     near = known.neighbours(term) if known is not None and isinstance(term, int) else []
     neighbours = [(other, field.label(other), cosine) for other, cosine in near]
-    return TermPage(name, _info(field, statistics, term, statistics.df(term)), documents, neighbours, statistics.n_live)
+    info = _info(field, statistics, term, statistics.df(term))
+    return TermPage(name, info, list(documents.values()), neighbours, statistics.n_live)
 
 
 def _chosen(searcher: Searcher, field: PostingField, statistics: FieldStatistics, given: str | int) -> Term:
@@ -149,9 +157,17 @@ def words_in(searcher: Searcher, field: LexicalField, text: str) -> list[str]:
     return list(field.counts_of(Item("", text, {}, {}, {}, 0, language=language)))
 
 
-def _document(searcher: Searcher, field: PostingField, term: Term, number: int, weight: float) -> TermDocument:
+def _document(
+    searcher: Searcher, field: PostingField, term: Term, number: int, weight: float, span: tuple[int, int] | None
+) -> TermDocument:  # fmt: skip
     document = searcher.document(number)
-    found, note = field.places(searcher.settings.stored(document), [term], {term: weight})
+    stored = searcher.settings.stored(document)
+    if span is None:
+        found, note = field.places(stored, [term], {term: weight})
+    else:
+        reading = Reading.of(stored.text or "", span)
+        found, note = field.places(replace(stored, text=reading.text), [term], {term: weight})
+        found = in_document(found, reading)
     return TermDocument(document.id, weight, document.text, found.get(term, ()), document.metadata, note)
 
 

@@ -22,7 +22,7 @@ def options(asked: How, collection: Collection) -> dict[str, Any]:
     if asked.scoring is not None:
         out["scoring"] = BM25(asked.scoring.k1, asked.scoring.b, asked.scoring.variant)
     if asked.adjust:
-        raise InvalidInput("adjust: terms cannot be muted or boosted yet; leave it out")
+        out["adjust"] = asked.adjust
     return out
 
 

@@ -23,13 +23,13 @@ def explain(request: Request, shelf: Shelved, collection: InPath, body: ExplainR
     how, places = options(body, served), body.explain == "places"
     for wanted in filter(None, (body.id, body.above)):
         document_in(served, wanted)
-    question = Query(body.text, body.image, body.query_encoder)
-    found = served.absence(question, body.id, body.k, filter_of(body.where), **how)
+    query = Query(body.text, body.image, body.query_encoder, body.adjust)  # one pass of an encoder for all of it
+    found = served.absence(query, body.id, body.k, filter_of(body.where), **how)
     deadline.check("explaining")
     if body.above is not None:
-        tree = served.why(question, body.id, body.above, **how)
+        tree = served.why(query, body.id, body.above, **how)
     else:
-        tree = served.explain(question, body.id, **how)
+        tree = served.explain(query, body.id, **how)
     out = {
         "id": body.id,
         "above": body.above,

@@ -72,10 +72,13 @@ def get_vocabulary(request: Request, shelf: Shelved, collection: InPath, field: 
 
 
 def _document(one: TermDocument) -> dict[str, Any]:
+    first = min((place["start"] for place in one.places if "start" in place), default=0)
+    start = max(0, first - SHORT // 4)
     return {
         "id": one.id,
         "weight": one.weight,
-        "text": None if one.text is None else one.text[:SHORT],
+        "text": None if one.text is None else one.text[start : start + SHORT],
+        "start": start,
         "places": [dict(place) for place in one.places[: limits.MAX_EVIDENCE]],
         "picture": has_picture(one.metadata),
     }

@@ -177,7 +177,8 @@ class TermDocument(Part):
 
     id: str
     weight: float
-    text: str | None = Field(description="The beginning of its text.")
+    text: str | None = Field(description="Some of its text, around the first place.")
+    start: int = Field(description="Where that begins in the whole text, which places count in.")
     places: list[dict[str, Any]]
     picture: bool
 
