@@ -106,11 +106,12 @@ def _field(searcher: Searcher, name: str) -> tuple[PostingField, FieldStatistics
     return field, searcher.field_searcher(name).statistics()
 
 
-def _info(field: PostingField, statistics: FieldStatistics, term: Term, df: int) -> TermInfo:
+def term_info(field: PostingField, term: Term, df: int, n: int) -> TermInfo:
+    """What is known of a term that `df` of `n` documents have."""
     known = field.dictionary()
     labels = None if known is None else known.label_table
     kind = None if labels is None or not isinstance(term, int) else labels.kind(term)
-    idf = float(BM25().idf(np.array([float(df)]), statistics.n_live)[0]) if statistics.n_live else 0.0
+    idf = float(BM25().idf(np.array([float(df)]), n)[0]) if n else 0.0
     return TermInfo(term, field.label(term), kind, df, idf)
 
 
@@ -129,19 +130,28 @@ def term_page(searcher: Searcher, name: str, given: str | int, k: int) -> TermPa
             documents[number] = _document(searcher, field, term, number, weight, span)
             if len(documents) == k:
                 break
+    info = term_info(field, term, statistics.df(term), statistics.n_live)
+    return TermPage(name, info, list(documents.values()), neighbours_of(field, term), statistics.n_live)
+
+
+def neighbours_of(field: PostingField, term: Term) -> list[tuple[int, str, float]]:
+    """Terms of nearly the same direction, nearest first: number, label and cosine."""
     known = field.dictionary()
     near = known.neighbours(term) if known is not None and isinstance(term, int) else []
-    neighbours = [(other, field.label(other), cosine) for other, cosine in near]
-    info = _info(field, statistics, term, statistics.df(term))
-    return TermPage(name, info, list(documents.values()), neighbours, statistics.n_live)
+    return [(other, field.label(other), cosine) for other, cosine in near]
+
+
+def term_number(field: PostingField, given: str | int) -> int:
+    """A numbered term, as a caller wrote it."""
+    text = str(given)
+    if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) >= field.n_terms:
+        raise InvalidInput(f"a term of this field is a number from 0 to {field.n_terms - 1}, not {shown(given)}")
+    return int(text)
 
 
 def _chosen(searcher: Searcher, field: PostingField, statistics: FieldStatistics, given: str | int) -> Term:
     if not isinstance(field, LexicalField):
-        text = str(given)
-        if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) >= field.n_terms:
-            raise InvalidInput(f"a term of this field is a number from 0 to {field.n_terms - 1}, not {shown(given)}")
-        return int(text)
+        return term_number(field, given)
     word = str(given)
     if statistics.df(word):
         return word
@@ -180,7 +190,7 @@ def term_list(searcher: Searcher, name: str, find: str | None, limit: int, offse
     else:
         order = _matching(searcher, field, terms, df.tolist(), find)
     chosen = order[offset : offset + limit]
-    return TermList(name, [_info(field, statistics, terms[i], int(df[i])) for i in chosen], len(order))
+    return TermList(name, [term_info(field, terms[i], int(df[i]), statistics.n_live) for i in chosen], len(order))
 
 
 def _matching(
