@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 import zipfian as zf
 from tests.serve.conftest import SCRIPT, Service
+from tests.toys import ToyText, toy_vocabulary
 
 NOTES = "/v1/collections/notes"
 
@@ -263,3 +264,20 @@ def test_every_route_is_documented_with_errors_and_an_example(client: TestClient
             if body:
                 name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
                 assert document["components"]["schemas"][name]["examples"], name
+
+
+def test_places_in_the_query(tmp_path: Path, service: Service) -> None:
+    encoder = ToyText()
+    fields = {"words": zf.Words(), "latent": zf.Latent(toy_vocabulary(tmp_path / "toy-sae"), encoder=encoder)}
+    with zf.Collection.create(tmp_path / "toys.zf", fields) as made:
+        made.add([{"id": "a", "text": "A puppy sleeps in the sun."}, {"id": "b", "text": "The automobile is red."}])
+        made.commit()
+    client = service(places=[str(tmp_path / "toys.zf")])
+    body: dict[str, Any] = {"text": "my hound", "fields": ["latent"], "explain": "places"}
+    answer = client.post("/v1/collections/toys/search", json=body).json()
+    assert answer["hits"][0]["explanation"]["parts"][0]["evidence"][0]["text"] == "puppy"
+    (place,) = answer["query_places"]["latent"]["1"]
+    assert (place["start"], place["end"], place["text"]) == (3, 8, "hound")
+    assert "query_places" not in client.post("/v1/collections/toys/search", json={**body, "explain": "terms"}).json()
+    muted = client.post("/v1/collections/toys/search", json={**body, "adjust": {"latent": {"1": 0}}}).json()
+    assert 1 not in [part["term"] for hit in muted["hits"] for part in hit["explanation"]["parts"]]

@@ -47,8 +47,8 @@ class Looking:
     ) -> Results:
         """The `k` documents nearest to the document `id`, without itself.
 
-        What is stored of it becomes the query, so nothing is encoded: its latent or visual terms where it has some,
-        else its vector, else its words; or what `field` has of it. `where` and `offset` are as for `search`.
+        What is stored of it becomes the query, so nothing is encoded: its latent terms where it has some, else its
+        vector, its visual words or its words; or what `field` has of it. `where` and `offset` are as for `search`.
 
         Examples
         --------

@@ -44,8 +44,10 @@ def similar(
 
 
 def _order(field: Field) -> int:
-    """Terms that stand for meaning come first: they measure best and can be shown; then vectors, then words."""
-    return 0 if field.takes_ids else 1 if field.has_vectors else 2
+    """What finds best comes first, as measured: latent terms of texts, vectors, visual words, words."""
+    if field.has_vectors:
+        return 1
+    return 3 if not field.takes_ids else 2 if field.reads == "image" else 0
 
 
 def _query(collection: Collection, doc_id: str, name: str, field: Field) -> Any:

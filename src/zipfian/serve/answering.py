@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -14,6 +14,8 @@ from zipfian import deadline, limits
 from zipfian.collection.facets import Facet
 from zipfian.collection.results import Hit, Results
 from zipfian.explain.highlight import Snippet
+from zipfian.fields.base import Field, PostingField
+from zipfian.fields.query import Query
 from zipfian.objects import plain
 from zipfian.serve.hidden import has_picture, visible
 from zipfian.serve.schemas.requests import Explain, Highlight
@@ -81,6 +83,41 @@ def content_of(text: str | None, metadata: Mapping[str, Any], most: int) -> dict
         "metadata": visible(metadata),
         "picture": has_picture(metadata),
     }
+
+
+def query_places(
+    found: Results, query: Query, hits: Sequence[Mapping[str, Any]], fields: Mapping[str, Field]
+) -> dict[str, Any]:  # fmt: skip
+    """Where the terms that the hits share with the query stand in the query itself: by field, then by term.
+
+    A field that read the query by its table has no places: whoever asked so wants no network to run.
+    """
+    shared: dict[str, set[Any]] = {}
+    waiting = [hit["explanation"] for hit in hits if "explanation" in hit]
+    while waiting:
+        part = waiting.pop()
+        waiting += part.get("parts", ())
+        if part["kind"] == "term":
+            shared.setdefault(part["field"], set()).add(part["term"])
+    out: dict[str, Any] = {}
+    for name, terms in shared.items():
+        field = fields.get(name)
+        if not isinstance(field, PostingField) or _asked_of(found, name).get("query") == "table":
+            continue
+        deadline.check("looking for places in the query")
+        there = field.query_places(query, terms)
+        if there:
+            out[name] = {str(term): [dict(place) for place in places] for term, places in there.items()}
+    return out
+
+
+def _asked_of(found: Results, name: str) -> Mapping[str, Any]:
+    """How a field was asked; results of one field say it without its name."""
+    each = found.settings.get("fields")
+    if not isinstance(each, Mapping):
+        return found.settings
+    how: Mapping[str, Any] = each.get(name, {})
+    return how
 
 
 def _snippets(found: Results, hit: Hit, how: Highlight) -> list[dict[str, Any]]:

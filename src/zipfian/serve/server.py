@@ -19,6 +19,8 @@ HEADER_SECONDS = 10.0
 CONNECTIONS = 2_048
 """Connections at a time; more are answered 503."""
 
+BACKLOG = 128
+
 
 class Watched(H11Protocol):
     """Closes a connection that does not finish the head of its next request: nobody else looks before it is whole."""
@@ -56,6 +58,7 @@ def listen(settings: ServeSettings) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((settings.host, settings.port))
+        made.listen(BACKLOG)  # whoever comes before the collections are open waits
     except OSError as error:
         made.close()
         raise InvalidInput(

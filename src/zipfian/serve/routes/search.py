@@ -10,7 +10,8 @@ from starlette.responses import JSONResponse
 from zipfian import deadline, limits
 from zipfian.collection import Results
 from zipfian.errors import LimitExceeded
-from zipfian.serve.answering import answer, facets_of, search_answer
+from zipfian.fields.query import Query as Asked
+from zipfian.serve.answering import answer, facets_of, query_places, search_answer
 from zipfian.serve.asking import filter_of, options
 from zipfian.serve.hidden import check_columns
 from zipfian.serve.routes.common import InPath, Shelved, document_in, router
@@ -27,12 +28,15 @@ def search(request: Request, shelf: Shelved, collection: InPath, body: SearchReq
     served = shelf[collection].collection
     where = filter_of(body.where)
     check_columns(body.facets, "facets")
+    query = Asked(body.text, body.image, body.query_encoder, body.adjust)
     found = served.search(
-        body.text, body.k, where, offset=body.offset, image=body.image, rerank_depth=body.rerank_depth,
+        query, body.k, where, offset=body.offset, rerank_depth=body.rerank_depth,
         exact_match_bonus=body.exact_match_bonus, **options(body, served),
     )  # fmt: skip
     _measured(request, collection, found)
     out = search_answer(found, body.explain, body.highlight, body.documents)
+    if body.explain == "places":
+        out["query_places"] = query_places(found, query, out["hits"], served.fields)
     if body.facets:
         deadline.check("counting values")
         out |= {"facets": facets_of(served.facets(body.facets, where)), "scope": served.count(where)}

@@ -79,7 +79,7 @@ class Node(Part):
     evidence: list[dict[str, Any]] = Field(
         default=[],
         description="Where it was found: start, end and text in a text; row and column of rows x columns in a picture; "
-        "in: 'query' where the place is in the query.",
+        "each with its strength where it has one.",
     )
     parts: list[Node] = []
 
@@ -138,6 +138,11 @@ class SearchResult(Part):
         description="Seconds: prepare (encode is part of it), filter, search, total."
     )
     notes: list[str] = Field(description="What the reader of these hits should know.")
+    query_places: dict[str, dict[str, list[dict[str, Any]]]] | None = Field(
+        default=None,
+        description="With explain: places: where the terms stand in the query itself, by field and term; words of its "
+        "text, or patches of its picture.",
+    )
     facets: dict[str, Facet] | None = None
     scope: int | None = Field(default=None, description="With facets: documents that the filter allows.")
 
