@@ -35,7 +35,8 @@ def served() -> Any:
     with zf.Collection.create(folder / "notes.zf") as notes:
         notes.add(DOCUMENTS)
         notes.commit()
-    service = create_app(open_shelf([str(folder / "notes.zf")], write=True), ServeSettings())
+    # a deadline that even a machine busy with other tests keeps: what it does is tested elsewhere
+    service = create_app(open_shelf([str(folder / "notes.zf")], write=True), ServeSettings(deadline=300.0))
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":  # every request comes with a start and an end of its own, which would close it all

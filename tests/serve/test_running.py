@@ -60,7 +60,7 @@ class Held:
         usual = FolderCollection.search
 
         def held(collection: Any, query: Any, *given: Any, **more: Any) -> Any:
-            if query == "wait":
+            if getattr(query, "text", query) == "wait":
                 self.inside.release()
                 assert self.go.wait(30)
             return usual(collection, query, *given, **more)

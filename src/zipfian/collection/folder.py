@@ -34,7 +34,7 @@ from zipfian.fields.named import make_fields
 from zipfian.fields.query import Query
 from zipfian.index.check import CheckReport, check
 from zipfian.index.commit import Writer
-from zipfian.index.snapshot import Snapshot
+from zipfian.index.snapshot import Snapshot, is_newest
 from zipfian.retrieve.scoring import Scoring
 from zipfian.storage.directory import FSDirectory
 from zipfian.types import Explanation, Terms
@@ -249,7 +249,8 @@ class FolderCollection(Collection):
 
     def refresh(self) -> int:
         with self._lock:
-            self.searcher()
+            if is_newest(self._directory, self.searcher().generation):
+                return self._searcher.generation
             newest = self._look()
             if newest.generation != self._searcher.generation:
                 self._current = (newest, QueryCache())
