@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import adaptive_k, fusion, languages, multilingual, needles
+from experiments import adaptive_k, fusion, languages, long, multilingual, needles
 from experiments.base import Context, Made, Table
 from experiments.bm25v import cost as bm25v_cost
 from experiments.bm25v import tables as bm25v
@@ -30,6 +30,7 @@ TABLES: dict[str, Table] = {
         figure1,
         fusion,
         languages,
+        long,
         multilingual,
         needles,
     )

@@ -232,6 +232,23 @@ class TestRewards:
         assert fused.scores[row] == fused.shares[row].sum()
         assert not fused.fusion.reward[1:].any() and fused.fusion.covered[row] == 0.9
 
+    @pytest.mark.parametrize(("others", "lead"), [(16, 17 / 4), (99, 5.0)])
+    def test_a_lead_counts_up_to_five_deviations(self, others: int, lead: float) -> None:
+        words = np.linspace(2.0, 1.0, others + 1)
+        share = np.array([0.2] * others + [0.8])
+        field = FieldList("words", *_best(words), others + 1)
+        fused = Adaptive().fuse(gather([field], lambda i, d: words[d], None, (0, share.__getitem__)))
+        row = fused.docs.tolist().index(others)
+        assert fused.reward[row] == pytest.approx(8.0 * lead * 0.8**4)
+
+    def test_nobody_outside_could_get_more_than_that(self) -> None:
+        words, dense = np.linspace(2.0, 1.0, 100), np.concatenate([[60.0], np.linspace(2.0, 1.0, 99)])
+        fields = [FieldList("words", np.arange(100), words, 200), FieldList("dense", np.arange(100), dense, 200, 10.0)]
+        share = np.array([0.5] * 99 + [0.51])
+        fused = Adaptive().fuse(gather(fields, lambda i, d: (words, dense)[i][d], None, (0, share.__getitem__)))
+        assert fused.scores[0] > 90.0, "nearly ten deviations, ten times over"
+        assert fused.proved == 1, "500 deviations of .001 would be worth 4,000"
+
     def test_what_half_of_the_words_are_worth(self) -> None:
         whole, half = (self.fused([0.0] * 9 + [share]).fusion.reward.max() for share in (1.0, 0.5))
         assert half == pytest.approx(whole / 16), "the same distance in deviations, the fourth power of the share"

@@ -37,18 +37,19 @@ class Run:
     ) -> None:
         self.searcher = searcher
         self.plan = plan
+        self._make = make
         self.query = query.asked_by(plan.query_encoder)
         self.retrievers: dict[str, Retriever] = {}
         for name in plan.fields:
             deadline.check(f"asking field {name}")
             self.retrievers[name] = make(searcher, name, self.query, plan.scoring.get(name), plan.ann)
-        self.reranker = self._vectors(plan.reranker, make)
-        self.captions = self._vectors(plan.captions, make)
+        self.reranker = self._vectors(plan.reranker)
+        self.captions = self._vectors(plan.captions)
 
-    def _vectors(self, name: str | None, make: MakeRetriever) -> VectorRetriever | None:
+    def _vectors(self, name: str | None) -> VectorRetriever | None:
         if name is None:
             return None
-        found = self.retrievers.get(name) or make(self.searcher, name, self.query, None, None)
+        found = self.retrievers.get(name) or self._make(self.searcher, name, self.query, None, None)
         if not isinstance(found, VectorRetriever):
             raise InvalidInput(f"field {name!r} cannot rerank: it is no field of vectors")
         return found
@@ -56,7 +57,11 @@ class Run:
     @cached_property
     def late(self) -> LateQuery | None:
         """The tokens that rerank, where the plan wants them."""
-        return None if self.plan.late is None else LateQuery(self.searcher, self.plan.late, self.query)
+        name = self.plan.late
+        if name is None:
+            return None
+        finds = self.retrievers.get(name) or self._make(self.searcher, name, self.query, None, None)
+        return LateQuery(self.searcher, name, self.query, finds.passage)
 
     def settings(self) -> dict[str, Any]:
         """How each field was asked; flat where there is only one."""
@@ -134,6 +139,11 @@ class Run:
         raised = found.scores + np.where(same, bonus, 0.0)
         order = np.argsort(-raised, kind="stable")[:k]
         return found.reordered(order, raised[order], {EXACT: np.where(same[order], bonus, np.nan)})
+
+    def passage(self, number: int) -> tuple[int, int] | None:
+        """Where the passage stands by which a field, the first that has passages, finds a document."""
+        spans = (retriever.passage(number) for retriever in self.retrievers.values())
+        return next((span for span in spans if span is not None), None)
 
     def explain(self, ranking: Ranking, number: int) -> Explanation:
         """Why one of the ranking's documents has its score."""

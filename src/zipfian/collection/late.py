@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +18,12 @@ import numpy as np
 from zipfian.collection.results import Document
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import content_hash
+from zipfian.encode.passages import Reading, Span
 from zipfian.encode.picture_files import told
 from zipfian.encode.registry import find
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.explain.fusion import explain_reranked
-from zipfian.fields.places import places_of
+from zipfian.fields.places import Places, in_document, places_of
 from zipfian.fields.query import Query
 from zipfian.fuse.ranking import Ranking
 from zipfian.rerank.late import rerank_late, rows
@@ -83,13 +84,15 @@ class _Found:
 class LateQuery:
     """A query ready to be compared with candidates, token by token, through the encoder of one field."""
 
-    def __init__(self, searcher: Any, name: str, query: Query) -> None:
+    def __init__(self, searcher: Any, name: str, query: Query, passage: Callable[[int], Span | None]) -> None:
+        """`passage` says which part of a long text the field finds a document by: that is what is compared."""
         field = searcher.settings.field(name)
         if not field.tokens or field.encoder is None:
             raise InvalidInput(f"field {name!r} has no encoder whose tokens query and documents share")
         self.name = name
         self._searcher = searcher
         self._query = query
+        self._passage = passage
         self._spec = field.encoder
         self._encoded = query.encoded(field.encoder)
         if not len(self._encoded.vectors):
@@ -97,7 +100,7 @@ class LateQuery:
 
     def rerank(self, first: Ranking, depth: int) -> Ranking:
         """The first `depth` candidates by MaxSim; those without a stored text or picture stay below them."""
-        documents = [self._searcher.document(doc) for doc in first.docs[:depth].tolist()]
+        documents = [self._read(doc)[0] for doc in first.docs[:depth].tolist()]
         found = self._tokens(documents)
         without = sum(one is None for one in found.encoded)
         if documents and without == len(documents):
@@ -117,14 +120,23 @@ class LateQuery:
         tree, found = explain_reranked(ranking, doc, coarse), ranking.reranking
         if found is None or ranking.rows[doc] >= found.refined:
             return tree
-        document = self._searcher.document(doc)
+        document, reading = self._read(doc)
         (encoded,) = self._tokens([document]).encoded
         parts = []
         for i, (part, token) in enumerate(zip(tree.parts, found.about["places"][doc], strict=True)):
-            where = () if encoded is None or token >= len(encoded.vectors) else _place(encoded, token, document.text)
+            known = encoded is not None and token < len(encoded.vectors)
+            where = _place(encoded, token, document.text, reading) if encoded is not None and known else ()
             parts.append(replace(part, label=self._label(i), evidence=where, field=self.name))
         return replace(tree, label=f"reranked: each token of the query with the most similar one ({self.name})",
                        parts=tuple(parts))  # fmt: skip
+
+    def _read(self, doc: int) -> tuple[Document, Reading | None]:
+        """A candidate with what is compared of its text, and where that stands; None: it is the whole text."""
+        document, span = self._searcher.document(doc), self._passage(doc)
+        if span is None or document.text is None:
+            return document, None
+        reading = Reading.of(document.text, span)
+        return replace(document, text=reading.text), reading
 
     def _label(self, i: int) -> str:
         first, second = self._encoded.places[i].tolist()
@@ -181,6 +193,7 @@ def _absent(document: Document, encoder: Encoder[Any]) -> str:
     return f"the picture of {document.id!r} was not given as a file"
 
 
-def _place(encoded: Encoded, token: int, text: str | None) -> tuple[Any, ...]:
-    places = places_of(encoded, [(token, 0.0)], text)
+def _place(encoded: Encoded, token: int, text: str | None, reading: Reading | None) -> tuple[Any, ...]:
+    found: Places = {0: places_of(encoded, [(token, 0.0)], text)}
+    places = (found if reading is None else in_document(found, reading))[0]
     return tuple({k: v for k, v in place.items() if k != "strength"} for place in places)

@@ -147,6 +147,7 @@ class Results(Sequence[Hit]):
     _explain: Callable[[int], Explanation] = dataclasses.field(repr=False)
     _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = dataclasses.field(repr=False)
     _picture: Callable[[Mapping[str, Any]], bytes | None] = dataclasses.field(repr=False)
+    _passage: Callable[[int], tuple[int, int] | None] = dataclasses.field(repr=False)
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -181,6 +182,13 @@ class Results(Sequence[Hit]):
     def highlight(self, hit: Hit, **options: Any) -> list[Snippet]:
         """The best passages of the text of `hit` with the matching words marked; `options` of `explain.highlight`."""
         return self._highlight(self._own(hit).number, options)
+
+    def passage(self, hit: Hit) -> tuple[int, int] | None:
+        """Where the passage of a long text stands that `hit` was found by: characters [start, end) of `hit.text`.
+
+        None where no field reads its text passage by passage: it is short, or was found by its words.
+        """
+        return self._passage(self._own(hit).number)
 
     def picture(self, hit: Hit) -> bytes | None:
         """The file of the picture of `hit`, None where it has none; an error where it may not be opened."""

@@ -89,6 +89,7 @@ def results(
         _explain=lambda doc: made.explain(ranking, doc),
         _highlight=lambda doc, options: _highlight(made, doc, options),
         _picture=searcher.settings.trust.picture,
+        _passage=made.passage,
     )
 
 

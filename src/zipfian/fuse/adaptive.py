@@ -8,9 +8,9 @@
 - *Which documents have the words of the query*: a document that holds nearly all of them, rare ones first, where the
   other candidates do not, is what was looked for, whatever the other fields make of it. They see the drift of a text;
   of one sentence in a long document they see nothing. So the share of the query's idf that each candidate covers is
-  compared with that of the FROM-th best, and the lead over it, in deviations, is rewarded, COVERED times over and in
-  proportion to the share covered to the power of WHOLE: half of the words are worth a sixteenth of all of them. Where
-  many documents have what was asked, nobody leads, and the other fields decide among them.
+  compared with that of the FROM-th best, and the lead over it, in deviations and FARTHEST at most, is rewarded, COVERED
+  times over and in proportion to the share covered to the power of WHOLE: half of the words are worth a sixteenth of
+  all of them. Where many documents have what was asked, nobody leads, and the other fields decide among them.
 
 A document that has nothing a field could read (a picture without a caption, a text in another language than the
 encoder's) is judged by the fields that can read it: their weights are raised until they make up for the others.
@@ -40,6 +40,9 @@ COVERED = 8.0
 
 FROM = 10
 """A lead is counted from the share that the candidate of this place has."""
+
+FARTHEST = 5.0
+"""Deviations of a lead that count: it decides with fewer, and more would only say how alike the others are."""
 
 WHOLE = 4.0
 """The power of the share covered: rewards are for documents that have nearly all that was asked."""
@@ -132,9 +135,9 @@ def rewards(candidates: Candidates, covered: F64 | None, weight: float) -> tuple
     base, deviation = float(shares[min(FROM, len(shares)) - 1]), float(shares.std())
     if deviation <= 1e-9:
         return None, 0.0
-    worth = COVERED * weight / deviation
-    out = worth * np.maximum(0.0, covered - base) * covered**WHOLE
-    return (out if out.any() else None), worth * (1.0 - base)
+    worth = COVERED * weight
+    out = worth * np.clip((covered - base) / deviation, 0.0, FARTHEST) * covered**WHOLE
+    return (out if out.any() else None), worth * min((1.0 - base) / deviation, FARTHEST)
 
 
 def _short(name: str, voice: Voice) -> float:

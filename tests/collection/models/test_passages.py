@@ -72,6 +72,23 @@ def test_a_document_is_found_by_its_best_passage_and_comes_once(tmp_path: Path, 
         tree = c.explain("puppy", "long", fields=field)
         start, end = tree.details["passage"]
         assert "hound" in long[start:end] and end - start < len(long) / 3
+        assert hits.passage(hits[0]) == (start, end)
+    hits = c.search("house", fields="words")
+    assert hits.passage(hits[0]) is None
+
+
+@pytest.mark.parametrize("method", ["late:latent", "late:dense"])
+def test_late_interaction_compares_the_best_passage(tmp_path: Path, sae: Path, text: ToyText, method: str) -> None:
+    filler = "The red house by the river was old. " * 40
+    long = filler + "A hound sleeps. " + filler
+    c = made(tmp_path / "c", sae, text, [{"id": "long", "text": long}, {"id": "short", "text": "red house"}])
+    text.seen.clear()
+    hits = c.search("puppy", method=method)
+    assert hits[0].id == "long"
+    assert max(len(item) for item in text.seen) < 200, "never the whole text at once"
+    tree = hits.explain(hits[0])
+    (place,) = tree.parts[0].evidence
+    assert place["text"] == "hound" == long[place["start"] : place["end"]]
 
 
 @pytest.mark.parametrize("seed", range(3))
