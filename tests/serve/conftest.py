@@ -21,6 +21,9 @@ from zipfian.serve.shelf import open_shelf
 
 Service = Callable[..., TestClient]
 
+PATIENT = 120.0
+"""Seconds: a machine busy with other tests may take long over its first search."""
+
 SCRIPT = "<script>alert(1)</script>"
 
 DOCUMENTS: list[dict[str, Any]] = [
@@ -47,7 +50,7 @@ def service(path: Path) -> Iterator[Service]:
 
         def start(write: bool = False, places: Any = None, **settings: Any) -> TestClient:
             shelf = open_shelf(places or [str(path)], write=write)
-            app = create_app(shelf, ServeSettings(**settings))
+            app = create_app(shelf, ServeSettings(**{"deadline": PATIENT, **settings}))
             return stack.enter_context(TestClient(app, base_url="http://localhost:8765", raise_server_exceptions=False))
 
         yield start

@@ -58,7 +58,7 @@ def _hit(
         "exact_match": hit.exact_match,
     }
     if explain != "none":
-        out["fields"] = dict(hit.fields)
+        out |= {"fields": dict(hit.fields), "passage": found.passage(hit)}
     if explain in ("terms", "places") and at < limits.MAX_SERVED_REASONS:
         deadline.check("explaining a hit")
         out["explanation"] = node(found.explain(hit), explain == "places")

@@ -104,6 +104,10 @@ class HitAnswer(Part):
     first_rank: int = Field(description="Rank before reranking.")
     exact_match: bool
     fields: dict[str, FieldShare] | None = Field(default=None, description="With explain: fields and more.")
+    passage: tuple[int, int] | None = Field(
+        default=None,
+        description="With explain: fields and more, of a long text: where the passage stands that it was found by.",
+    )
     explanation: Node | None = Field(default=None, description="With explain: terms and places.")
     snippets: list[Snippet] | None = Field(default=None, description="With highlight.")
     text: str | None = Field(default=None, description="With documents.")
