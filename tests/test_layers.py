@@ -16,6 +16,7 @@ PACKAGE = ROOT / "src" / "zipfian"
 
 FLOW: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "limits"),
+    ("deadline",),
     ("types", "objects"),
     ("language", "storage"),
     ("compiled",),
@@ -32,6 +33,7 @@ FLOW: tuple[tuple[str, ...], ...] = (
     ("ingest",),
     ("train",),
     ("evaluate",),
+    ("client",),
     ("serve",),
     ("cli",),
     ("__init__", "__main__"),

@@ -10,9 +10,11 @@ import re
 import subprocess
 import sys
 import tomllib
+import urllib.request
 import zipfile
 from email.message import Message
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -127,7 +129,7 @@ def elsewhere(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Elsewher
     uv = [sys.executable, "-m", "uv", "--quiet"]
     subprocess.run([*uv, "venv", "--python", sys.executable, str(made.folder / "env")], check=True)
     install = ["pip", "install", "--python", str(made.folder / "env"), "--constraint", str(ROOT / "requirements.lock")]
-    asked = f"zipfian[text,image] @ {wheel.as_uri()}"
+    asked = f"zipfian[text,image,serve] @ {wheel.as_uri()}"
     done = subprocess.run([*uv, *install, asked], cwd=made.work, capture_output=True, text=True, check=False)
     if "Failed to fetch" in done.stderr or "Network connectivity is disabled" in done.stderr:
         pytest.skip("no package index can be reached, and the cache has not all that the wheel depends on")
@@ -169,3 +171,35 @@ def test_the_installed_command_finds_pictures(elsewhere: Elsewhere) -> None:
     elsewhere.run("zipfian", "index", "pictures", "--into", "pictures.zf", "--fields", "visual,dense")
     found = json.loads(elsewhere.run("zipfian", "search", "pictures.zf", "--image", "pictures/red.png", "--json"))
     assert found["hits"][0]["id"] == "red.png"
+
+
+_NAMED = re.compile(r"""(?:src|href)="(/[^"#?]*)"|(?:from|import)\s*\(?["'](\.{0,2}/[^"']+)["']""")
+"""Files that a page or a module of it names."""
+
+
+def test_the_installed_command_serves_the_page_and_all_it_loads(elsewhere: Elsewhere) -> None:
+    (elsewhere.work / "notes.jsonl").write_text('{"id": "a", "text": "Plants make food."}\n')
+    elsewhere.run("zipfian", "index", "notes.jsonl", "--into", "served.zf", "--fields", "words")
+    command = [str(elsewhere.bin / "zipfian"), "serve", "served.zf", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=elsewhere.work, env=elsewhere.environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            assert line.startswith("serving served at http://"), line + process.stderr.read()
+            base = line.split()[-1]
+            waiting, loaded = ["/", "/docs/", "/openapi.json", "/v1/collections"], set[str]()
+            while waiting:
+                path = waiting.pop()
+                if path in loaded:
+                    continue
+                loaded.add(path)
+                with urllib.request.urlopen(urljoin(base, path), timeout=60) as answer:
+                    assert answer.status == 200
+                    kind, text = answer.headers["content-type"], answer.read().decode("utf-8", "replace")
+                if "html" in kind or "javascript" in kind:
+                    waiting += [urljoin(path, found[1] or found[2]) for found in _NAMED.finditer(text)]
+            assert "/docs/docs.js" in loaded
+        finally:
+            process.terminate()

@@ -1,6 +1,7 @@
 """A frozen encoder hides a Zipfian vocabulary. zipfian finds it, indexes it with BM25, and shows why."""
 
 from zipfian._version import __version__
+from zipfian.client import connect
 from zipfian.collection import Collection, Hit, Results
 from zipfian.fields import Aligned, Dense, Field, Latent, Scalar, Sparse, Splade, Translated, Visual, Words
 from zipfian.retrieve.scoring import BM25, Dot, TfIdf
@@ -28,4 +29,5 @@ __all__ = [
     "Visual",
     "Words",
     "__version__",
+    "connect",
 ]

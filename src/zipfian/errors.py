@@ -41,6 +41,10 @@ class InvalidInput(ZipfianError, ValueError):
     """An argument, a document or a query that cannot be used as given."""
 
 
+class NotThere(InvalidInput, LookupError):
+    """A document that a service does not have."""
+
+
 class LimitExceeded(ZipfianError, ValueError):
     """A value above one of the safety limits of `zipfian.limits`."""
 
@@ -221,6 +225,24 @@ class DocumentsRejected(ZipfianError, ValueError):
             f"{len(self.rejected)} documents were rejected, {taken} taken: {reasons}{more}. "
             "The full list is in .rejected"
         )
+
+
+class DeadlineExceeded(ZipfianError, TimeoutError):
+    """The time that a caller gave is over; work stopped at the next stage, and nothing was changed."""
+
+
+class Refused(ZipfianError, RuntimeError):
+    """A request that the service does not answer: `status` for HTTP, `code` for programs, `group` for its sort."""
+
+    def __init__(
+        self, status: int, code: str, message: str, group: str = "request", retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.group = group
+        self.retry_after = retry_after
+        """Seconds after which it may be asked again."""
 
 
 class UnreadTexts(UserWarning):

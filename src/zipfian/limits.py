@@ -230,3 +230,54 @@ MAX_KEYWORD_BYTES = 32_766
 
 MAX_FILTER_GAPS = 500
 """Values of one `not in` on a list field in a cluster: each becomes a range of its own."""
+
+MAX_SERVED_COLLECTIONS = 64
+"""Collections of one service."""
+
+MAX_SERVED_BODY_BYTES = 32 * 1024 * 1024
+"""Bytes of the body of one request, counted as they come."""
+
+MAX_SERVED_IMAGE_BYTES = 20 * 1024 * 1024
+"""Bytes of a picture in a request: as base64 it fits into a body."""
+
+MAX_SERVED_K = 1_000
+"""Hits of one answer."""
+
+MAX_SERVED_OFFSET = 10_000
+"""Hits that a search over HTTP may pass over: a search for offset + k hits finds them all."""
+
+MAX_SERVED_QUERY_CHARS = 20_000
+"""Characters of a query over HTTP."""
+
+MAX_SERVED_QUERIES = 64
+"""Searches of one request."""
+
+MAX_SERVED_BATCH_HITS = 10_000
+"""Searches x k of one request."""
+
+MAX_SERVED_FACTOR = 1_000.0
+"""Largest weight of a field, and largest factor of a term, that a request may ask for."""
+
+MAX_SERVED_ADJUSTED = 256
+"""Terms that one request may mute or boost in a field."""
+
+MAX_SERVED_FIELDS = MAX_FIELDS
+"""Fields that one request may name."""
+
+MAX_SERVED_REASONS = 100
+"""Hits of one answer that are explained term by term."""
+
+MAX_SERVED_TEXT_CHARS = 100_000
+"""Characters of a document's text in an answer; a document says where it was cut."""
+
+MAX_SERVED_DOCUMENTS = 1_000
+"""Documents of one request to add or delete."""
+
+MAX_SERVED_FACETS = 32
+"""Columns that one request may count values of."""
+
+MAX_SERVED_VALUES = 1_000
+"""Values of a column, or terms of a list, in one answer."""
+
+MAX_SERVED_SIDE = 1_024
+"""Pixels of the longer side of a thumbnail."""

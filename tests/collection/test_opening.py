@@ -9,6 +9,7 @@ import pytest
 import zipfian as zf
 from zipfian.errors import IndexCorrupt, IndexExists, IndexLocked, IndexNotFound, InvalidInput, ReadOnly
 from zipfian.fields import Sparse, Words
+from zipfian.index.snapshot import Snapshot
 from zipfian.vocabulary import Pruning
 
 
@@ -31,6 +32,18 @@ class TestSnapshots:
             assert before > 0
             assert reader.refresh() == 2
             assert reader.stats()["fields"]["words"]["cached_bytes"] == before
+
+    def test_refresh_opens_nothing_without_a_newer_commit(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with zf.Collection.open(path) as reader:
+            with monkeypatch.context() as patched:
+                patched.setattr(Snapshot, "open", None)
+                assert reader.refresh() == 2
+            with zf.Collection.open(path, "w") as writer:
+                writer.delete(["a"])
+                writer.commit()
+            (path / "manifest-000000000003.json").unlink()
+            with pytest.raises(IndexCorrupt, match="is missing, though that commit was completed"):
+                reader.refresh()
 
     def test_a_commit_without_changes_is_none(self, notes: zf.Collection) -> None:
         assert notes.commit() == 2

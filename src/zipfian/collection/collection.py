@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.following import Synced, follow
+from zipfian.collection.looking import Looking
 from zipfian.collection.many import answer_all, requests
 from zipfian.collection.opening import cache_of, engine_of
 from zipfian.collection.results import Document, Results
@@ -26,7 +27,6 @@ from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.images import ImageSource
 from zipfian.errors import InvalidInput, shown
-from zipfian.explain.terms import compare
 from zipfian.fields.base import Field
 from zipfian.fields.item import Item
 from zipfian.fields.model import QueryEncoder
@@ -41,7 +41,7 @@ CACHE_BYTES = 1 << 29
 MEMORY_BYTES = 1 << 28
 
 
-class Collection(ABC):
+class Collection(Looking, ABC):
     """A durable collection of documents, in a folder or in a cluster, searchable by words, meaning, pictures and terms.
 
     Where an engine cannot do what a verb says, its error says so. A folder has one writer at a time (mode 'w', an
@@ -250,6 +250,7 @@ class Collection(ABC):
         ann: str | None = None,
         exact_match_bonus: float = 0.0,
         min_confidence: float = 0.0,
+        adjust: Mapping[str, Mapping[str | int, float]] | None = None,
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
 
@@ -289,12 +290,14 @@ class Collection(ABC):
             Added to the score of a document whose text is the query itself, and marked in the hit.
         min_confidence
             Hits that are less likely to be right (`Hit.confidence`, 0 to 1) are left out, and `notes` says so.
+        adjust
+            Factors of the query's terms, `{field: {term: factor}}`, named as in an explanation: 0 mutes a term.
         """
         answers = self._answers()
         options = {
             "offset": offset, "where": where, "fields": fields, "method": method, "preset": preset, "scoring": scoring,
             "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann,
-            "exact_match_bonus": exact_match_bonus, "min_confidence": min_confidence,
+            "exact_match_bonus": exact_match_bonus, "min_confidence": min_confidence, "adjust": adjust,
         }  # fmt: skip
         return answers.run(Request.of(query, image, k, options))
 
@@ -351,22 +354,14 @@ class Collection(ABC):
     def explain(
         self, query: Any, id: str, *, image: ImageSource | None = None, fields: str | Sequence[str] | None = None,
         method: str | Method | None = None, preset: str | None = None, scoring: Scoring | None = None,
-        query_encoder: QueryEncoder | None = None,
+        query_encoder: QueryEncoder | None = None, adjust: Mapping[str, Mapping[str | int, float]] | None = None,
     ) -> Explanation:  # fmt: skip
         """Why the document `id` scores what it scores, found or not: a tree whose parts sum to the score.
 
         The other arguments are as for `search`.
         """
         how = {"fields": fields, "method": method, "preset": preset, "scoring": scoring}
-        return self._explain(Query.of(query, image, query_encoder), id, how)
-
-    def why(self, query: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
-        """Which terms put `id_a` above `id_b` (or below): the difference of their scores, part by part.
-
-        `query` and `options` are as for `explain`.
-        """
-        a, b = (self.explain(query, i, **options) for i in (id_a, id_b))
-        return compare(a, b, id_a, id_b)
+        return self._explain(Query.of(query, image, query_encoder, adjust), id, how)
 
     @abstractmethod
     def get(self, id: str) -> Document | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from zipfian import deadline
 from zipfian.collection.late import LateQuery
 from zipfian.collection.plan import SearchPlan
 from zipfian.collection.protocol import ReadSide
@@ -40,9 +41,10 @@ class Run:
         self.plan = plan
         self._make = make
         self.query = query if plan.query_encoder is None else query.asked_by(plan.query_encoder)
-        self.retrievers: dict[str, Retriever] = {
-            name: make(searcher, name, self.query, plan.scoring.get(name), plan.ann) for name in plan.fields
-        }
+        self.retrievers: dict[str, Retriever] = {}
+        for name in plan.fields:
+            deadline.check(f"asking field {name}")
+            self.retrievers[name] = make(searcher, name, self.query, plan.scoring.get(name), plan.ann)
         self.reranker = self._vectors(plan.reranker)
         self.captions = self._vectors(plan.captions)
 
@@ -79,6 +81,7 @@ class Run:
 
     def _search(self, k: int, mask: Any) -> Ranking:
         first = self._first(max(k, self.plan.rerank_depth), mask)
+        deadline.check("reranking")
         if self.late is not None and len(first):
             return self.late.rerank(first, self.plan.rerank_depth).top(k)
         if self.reranker is None:
@@ -112,6 +115,7 @@ class Run:
     def _first(self, k: int, mask: Any) -> Ranking:
         if self.plan.fusion is None:
             (name,) = self.plan.fields
+            deadline.check(f"searching field {name}")
             found = Ranking.of(name, *self.retrievers[name].search(max(k, 2), mask))  # a lead takes two
             return found if k > 1 else found.top(k)
         candidates = self._candidates(self.plan.fusion.depth(k), mask)
@@ -128,6 +132,7 @@ class Run:
     def _candidates(self, depth: int, mask: Any, also: Ints | None = None) -> Candidates:
         lists, retrievers = [], list(self.retrievers.values())
         for retriever in retrievers:
+            deadline.check(f"searching field {retriever.name}")
             docs, scores = retriever.search(depth, mask)
             field = retriever.field
             whole_texts = isinstance(field, VectorField) and field.pooled and field.reads == "text"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.collection import Collection
+from zipfian.collection.facets import Facet, count_column
 from zipfian.collection.items import check_id
 from zipfian.collection.opening import check_bytes, directory_of
 from zipfian.collection.results import Document
@@ -17,7 +18,9 @@ from zipfian.collection.retrievers import make_retriever
 from zipfian.collection.search import FolderAnswers
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
+from zipfian.collection.similar import heaviest_terms
 from zipfian.collection.store import Existing, Skipped, Store
+from zipfian.collection.terms import TermList, TermPage, VocabularyInfo, term_list, term_page, vocabulary_info
 from zipfian.collection.transforms import finder, keep, problems
 from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
@@ -28,10 +31,10 @@ from zipfian.fields.named import make_fields
 from zipfian.fields.query import Query
 from zipfian.index.check import CheckReport, check
 from zipfian.index.commit import Writer
-from zipfian.index.snapshot import Snapshot
+from zipfian.index.snapshot import Snapshot, is_newest
 from zipfian.retrieve.scoring import Scoring
 from zipfian.storage.directory import FSDirectory
-from zipfian.types import Explanation
+from zipfian.types import Explanation, Terms
 
 
 class FolderCollection(Collection):
@@ -174,6 +177,24 @@ class FolderCollection(Collection):
     def _explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
         return self._answers().explain(query, doc_id, how)
 
+    def _facets(self, names: Sequence[str], where: Mapping[str, Any] | None, limit: int) -> dict[str, Facet]:
+        searcher = self.searcher()
+        mask = searcher.mask(where)
+        return {name: count_column(searcher, mask, name, limit) for name in names}
+
+    def _term(self, field: str, term: str | int, k: int) -> TermPage:
+        return term_page(self.searcher(), field, term, k)
+
+    def _terms(self, field: str, find: str | None, limit: int, offset: int) -> TermList:
+        return term_list(self.searcher(), field, find, limit, offset)
+
+    def _vocabulary(self, field: str) -> VocabularyInfo:
+        return vocabulary_info(self.searcher(), field)
+
+    def _terms_of(self, id: str, field: str) -> Terms | None:
+        searcher = self.searcher()
+        return heaviest_terms(searcher, searcher.number(id), field)
+
     def get(self, id: str) -> Document | None:
         searcher = self.searcher()
         number = int(searcher.find([check_id(id)])[0])
@@ -224,7 +245,8 @@ class FolderCollection(Collection):
 
     def refresh(self) -> int:
         with self._lock:
-            self.searcher()
+            if is_newest(self._directory, self.searcher().generation):
+                return self._searcher.generation
             newest = self._look()
             if newest.generation != self._searcher.generation:
                 self._current = FolderAnswers(newest)

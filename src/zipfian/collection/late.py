@@ -19,6 +19,7 @@ from zipfian.collection.results import Document
 from zipfian.encode.base import Encoder, groups
 from zipfian.encode.cache import content_hash
 from zipfian.encode.passages import Reading, Span
+from zipfian.encode.picture_files import told
 from zipfian.encode.registry import find
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.explain.fusion import explain_reranked
@@ -160,7 +161,7 @@ class LateQuery:
                         continue
                     key = (encoder.fingerprint, content_hash(content, encoder.kind))
                 except (ZipfianError, OSError) as error:
-                    problems[i] = f"{document.id!r}: {error}"
+                    problems[i] = f"{document.id!r}: {told(error)}"
                     continue
                 made[i] = TOKENS.get(key)
                 if made[i] is None:
@@ -175,7 +176,7 @@ class LateQuery:
                     kept = made[i] = replace(outcome, vectors=rows(outcome.vectors))
                     TOKENS.put(key, kept)
                 else:
-                    problems[i] = f"{documents[i].id!r}: {outcome}"
+                    problems[i] = f"{documents[i].id!r}: {told(outcome)}"
             self._query.seconds[0] += time.perf_counter() - start
         return _Found(made, problems[min(problems)] if problems else None)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
-from zipfian import limits
+from zipfian import deadline, limits
 from zipfian.collection.plan import SearchPlan
 from zipfian.collection.results import Results
 from zipfian.collection.search import OTHERS, PLANNED, Answers, Request
@@ -63,8 +64,10 @@ def answer_all(answers: Answers, wanted: Sequence[Request], threads: int | None)
     with ThreadPoolExecutor(max(1, min(threads or available_threads(), len(wanted)))) as pool:
         for start in range(0, len(wanted), AT_ONCE):
             some, theirs = wanted[start : start + AT_ONCE], plans[start : start + AT_ONCE]
+            deadline.check("encoding more queries")
             _encode(answers.settings, some, theirs)
-            out += pool.map(answers.run, some, theirs)
+            contexts = [copy_context() for _ in some]  # a thread knows nothing of its caller's deadline otherwise
+            out += pool.map(lambda context, *asked: context.run(answers.run, *asked), contexts, some, theirs)
     return out
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from zipfian.collection.languages import readable
 from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput, shown
+from zipfian.fields.adjusting import check_adjusted
 from zipfian.fields.base import Field, VectorField
 from zipfian.fields.model import QueryEncoder
 from zipfian.fields.query import Query
@@ -110,6 +111,7 @@ class SearchPlan:
 def make_plan(settings: Settings, query: Query, k: int = 1, *, ann: str | None = None, **how: Any) -> SearchPlan:
     """The plan for k hits of a query; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
     settings.read(query)
+    check_adjusted(query.adjust, settings.fields)
     plan = _exact_plan(settings, query, k, **how)
     if query.language is not None:
         plan = replace(plan, language=query.language)

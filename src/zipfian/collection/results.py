@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
+import numpy as np
+
 from zipfian.collection import tables
 from zipfian.collection.languages import named
 from zipfian.collection.notebook import to_html
@@ -281,6 +283,26 @@ class Results(Sequence[Hit]):
     def highlight(self, hit: Hit, **options: Any) -> list[Snippet]:
         """The best passages of the text of `hit` with the matching words marked; `options` of `explain.highlight`."""
         return self._highlight(self._own(hit).number, options)
+
+    def without(self, id: str, k: int, offset: int = 0) -> Results:
+        """The hits without the document `id`, those behind it one rank higher: `k` of them behind the first `offset`.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Plants make food."}, {"id": "b", "text": "Cats like food."}])
+        >>> _ = notes.commit()
+        >>> [(hit.rank, hit.id) for hit in notes.search("food for cats").without("b", k=5)]
+        [(1, 'a')]
+        """
+        found = self._found
+        kept = np.array([row for row, other in enumerate(found.ids, found.offset) if other != id], np.int64)
+        others = found.ranking.reordered(kept, found.ranking.scores[kept], {}).top(offset + k)
+        ids = [other for other in found.ids if other != id][offset : offset + k]
+        shown = dataclasses.replace(found, ids=ids, offset=offset, ranking=others, _kept={}, _assessed={})
+        settings = self._settings
+        return dataclasses.replace(self, _found=shown, _settings=lambda: {**settings(), "k": k, "offset": offset})
 
     def passage(self, hit: Hit) -> tuple[int, int] | None:
         """Where the passage of a long text stands that `hit` was found by: characters [start, end) of `hit.text`.

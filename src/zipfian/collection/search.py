@@ -35,7 +35,7 @@ REMEMBERED = 64
 
 NOTHING: Mapping[str, Any] = {}
 
-OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus", "min_confidence")
+OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus", "min_confidence", "adjust")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Request:
         check_bonus(bonus)
         least = check_confidence(options.get("min_confidence", 0.0))
         how = {name: options[name] for name in PLANNED if options.get(name) is not None}
-        asked = Query.of(query, image, options.get("query_encoder"))
+        asked = Query.of(query, image, options.get("query_encoder"), options.get("adjust"))
         return cls(asked, k, offset, options.get("where"), bonus, least, how)
 
     @property

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zipfian.errors import ImageUnreadable, LimitExceeded
+from zipfian.errors import ImageUnreadable, LimitExceeded, MissingExtra, NotAFile, NotTrusted, ZipfianError
 from zipfian.limits import MAX_IMAGE_BYTES
 from zipfian.storage.regular import look, read_regular, sha256_of
 
@@ -64,3 +64,17 @@ def read(path: str, size: int | None = None) -> bytes:
     if size is not None and look(path).st_size != size:
         raise ImageUnreadable(path, "the picture is no longer what was indexed: it has another size")
     return read_regular(path, MAX_IMAGE_BYTES)
+
+
+def told(error: ZipfianError | OSError) -> str:
+    """Why something of a document could not be read, without saying where it is: results travel further than paths."""
+    if isinstance(error, ImageUnreadable | NotAFile):
+        return error.problem
+    if isinstance(error, NotTrusted):
+        return "the picture may not be opened; name the folder it is in with pictures=[FOLDER], or --pictures FOLDER"
+    if isinstance(error, LimitExceeded):
+        return f"the file has more than {MAX_IMAGE_BYTES:,} bytes"
+    if isinstance(error, MissingExtra):
+        return str(error)
+    said = error.strerror if isinstance(error, OSError) else None
+    return f"the file cannot be read ({said or type(error).__name__})"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from zipfian.encode.picture_files import told
 from zipfian.encode.registry import EncoderSpec
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.fields.base import PostingField, Source, Takes
@@ -90,7 +91,7 @@ class EncodedField(PostingField):
                 )
             encoded = self.model.load_encoder().encode_documents([content])[0]
         except (ZipfianError, OSError) as error:
-            return {}, f"places cannot be shown: {error}"
+            return {}, f"places cannot be shown: {told(error)}"
         vocabulary = self.vocabulary
         again = Item("", None, {}, {}, {}, 0)
         store_terms(again, "again", self, vocabulary.terms(encoded))

@@ -16,12 +16,13 @@ from zipfian.encode.cache import content_hash
 from zipfian.encode.images import ImageSource
 from zipfian.encode.registry import EncoderSpec, find
 from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.fields.adjusting import Factors, adjusted, check_adjust
 from zipfian.fields.model import QueryEncoder
 from zipfian.fields.reader import unit
 from zipfian.types import Encoded, Terms
 
 if TYPE_CHECKING:
-    from zipfian.fields.base import Field
+    from zipfian.fields.base import Field, PostingField
 
 Vector = npt.NDArray[np.float32]
 
@@ -32,12 +33,16 @@ TAKEN = {"text": "a text", "image": "a picture (image=)", "terms": "ready-made t
 class Query:
     """One query. An encoder's pass over it is made when a field first needs it, once for all fields."""
 
-    def __init__(self, asked: Any, image: Any = None, mode: QueryEncoder | None = None) -> None:
+    def __init__(
+        self, asked: Any, image: Any = None, mode: QueryEncoder | None = None, adjust: Any = None
+    ) -> None:  # fmt: skip
         self.text: str | None = None
         self.terms: Any = None
         self.vector: Vector | None = None
         self.image: ImageSource | None = None
         self.mode = mode
+        self.adjust: Factors = check_adjust(adjust)
+        """What the weights of its terms are multiplied by, by field and term."""
         self.language: str | None = None
         """ISO 639-1 code of the language of the text, once a collection whose fields ask for it has told."""
         self._passes: dict[str, Encoded] = {}
@@ -72,9 +77,9 @@ class Query:
             raise InvalidInput("nothing to look for: give a text, a picture (image=) or both")
 
     @classmethod
-    def of(cls, asked: Any, image: Any = None, mode: QueryEncoder | None = None) -> Query:
+    def of(cls, asked: Any, image: Any = None, mode: QueryEncoder | None = None, adjust: Any = None) -> Query:
         """A query from what a caller gave; one that is a query already keeps its encoders' passes."""
-        return asked if isinstance(asked, cls) else cls(asked, image, mode)
+        return asked if isinstance(asked, cls) else cls(asked, image, mode, adjust)
 
     def asked_by(self, mode: QueryEncoder | None) -> Query:
         """The same query with a mode where it has none; the passes are shared."""
@@ -92,7 +97,12 @@ class Query:
             picture = None if self.image is None else content_hash(self.image, "image")
         except OSError:
             return None
-        return [self.text, self.mode, picture]
+        return [self.text, self.mode, picture, self.adjust]
+
+    def terms_in(self, name: str, field: PostingField) -> dict[Any, float]:
+        """Its terms in the `field` called `name`, with their weights, muted and boosted as the caller wants them."""
+        weights: Mapping[Any, float] = field.terms_of(self)
+        return adjusted(weights, self.adjust.get(name, {}))
 
     def fits(self, field: Field) -> bool:
         """Whether a field can answer it without being named."""

@@ -9,7 +9,15 @@ from typing import Any
 from zipfian.errors import FormatTooNew, FormatTooOld, IndexCorrupt, IndexNotFound
 from zipfian.index import _held
 from zipfian.index.entry import SegmentEntry
-from zipfian.index.manifest import Manifest, generations_in, manifest_name, not_a_collection, read_manifest, read_note
+from zipfian.index.manifest import (
+    Manifest,
+    generations_in,
+    list_generations,
+    manifest_name,
+    not_a_collection,
+    read_manifest,
+    read_note,
+)
 from zipfian.index.segment import SegmentReader
 from zipfian.storage.directory import Directory
 
@@ -98,6 +106,11 @@ class Snapshot:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_newest(directory: Directory, generation: int) -> bool:
+    """Whether no commit is newer than `generation`, told by names alone: nothing is opened."""
+    return read_note(directory) <= generation and list_generations(directory)[-1:] == [generation]
 
 
 def _choose(generations: list[int], note: int, wanted: int | None) -> int:

@@ -19,10 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.collection import Collection
+from zipfian.collection.facets import Facet
 from zipfian.collection.items import check_id
 from zipfian.collection.results import Document
 from zipfian.collection.search import Answers
 from zipfian.collection.store import Existing, Skipped
+from zipfian.collection.terms import TermList, TermPage
 from zipfian.collection.trust import Trust
 from zipfian.encode.cache import EncodingCache
 from zipfian.engines.opensearch import models
@@ -30,6 +32,7 @@ from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
 from zipfian.engines.opensearch.documents import deletion
 from zipfian.engines.opensearch.filters import to_query
+from zipfian.engines.opensearch.looking import facets, labelled_terms, term_page
 from zipfian.engines.opensearch.mapping import Layout, read, vector_dims
 from zipfian.engines.opensearch.reader import PAGE, SCAN_DOCUMENTS, Reader, check_scan
 from zipfian.engines.opensearch.retrievers import make_retriever
@@ -159,6 +162,15 @@ class OpenSearchCollection(Collection):
     def _explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
         reader = self.reader()
         return explain_id(reader, query, cluster_plan(reader, query, **how), check_id(doc_id))
+
+    def _facets(self, names: Sequence[str], where: Mapping[str, Any] | None, limit: int) -> dict[str, Facet]:
+        return facets(self.reader(), names, where, limit)
+
+    def _term(self, field: str, term: str | int, k: int) -> TermPage:
+        return term_page(self.reader(), self.search, field, term, k)
+
+    def _terms(self, field: str, find: str | None, limit: int, offset: int) -> TermList:
+        return labelled_terms(self.reader(), field, find, limit, offset)
 
     def searcher(self) -> NoReturn:
         """Not possible: what `reader` gives is the read side of a cluster."""

@@ -177,6 +177,14 @@ class Reader:
         buckets = self._answer(body)["aggregations"]["df"]["buckets"]
         return np.array([buckets[str(i)]["doc_count"] for i in range(len(queries))], np.int64)
 
+    def aggregated(self, mask: Clause | None, wanted: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Aggregations over the documents that a filter allows."""
+        body: dict[str, Any] = {"size": 0, "track_total_hits": False, "aggs": dict(wanted)}
+        if mask is not None:
+            body["query"] = mask
+        found: Mapping[str, Any] = self._answer(body).get("aggregations", {})
+        return found
+
     def max_clauses(self) -> int:
         """The cluster's limit on the clauses of a query."""
         if self._clauses is None:

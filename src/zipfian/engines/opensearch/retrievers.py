@@ -62,7 +62,7 @@ class PostingsRetriever:
         self._shown = reader.settings.postings(self._postings)
         """The field whose postings are searched: it knows where its terms stand."""
         self._code = reader.codes[self._postings]
-        weights = self.field.terms_of(query)
+        weights = query.terms_in(name, self.field)
         if len(weights) > MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(weights)} terms, the limit is {MAX_QUERY_TERMS}")
         self._terms: list[Term] = list(weights)

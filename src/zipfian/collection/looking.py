@@ -1,0 +1,156 @@
+"""Verbs that look at what a collection holds, beside searching it: values, terms, likeness, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from zipfian.collection.absence import Absence, absence
+from zipfian.collection.facets import Facet, chosen_columns
+from zipfian.collection.results import Results
+from zipfian.collection.similar import similar
+from zipfian.collection.terms import TermList, TermPage, VocabularyInfo
+from zipfian.errors import InvalidInput
+from zipfian.explain.terms import compare
+from zipfian.fields.query import Query
+from zipfian.retrieve.validate import check_k, check_offset
+from zipfian.types import Explanation, Terms
+
+if TYPE_CHECKING:
+    from zipfian.collection.collection import Collection
+
+
+class Looking:
+    """The part of `Collection` that looks around."""
+
+    def facets(
+        self, columns: Sequence[str] | None = None, where: Mapping[str, Any] | None = None, limit: int = 20
+    ) -> dict[str, Facet]:  # fmt: skip
+        """Values of metadata `columns`, all without names, and how many documents have each.
+
+        Only documents that a filter `where` allows are counted; `limit` values of each column are listed.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add({"id": f"n{i}", "metadata": {"lang": lang}} for i, lang in enumerate(["en", "en", "de"]))
+        >>> _ = notes.commit()
+        >>> [(value.value, value.count) for value in notes.facets(["lang"])["lang"].values]
+        [('en', 2), ('de', 1)]
+        """
+        me = cast("Collection", self)
+        return self._facets(chosen_columns(columns, me.columns), where, check_k(limit))
+
+    def similar(
+        self, id: str, k: int = 10, where: Mapping[str, Any] | None = None, *, offset: int = 0, field: str | None = None
+    ) -> Results:
+        """The `k` documents nearest to the document `id`, without itself.
+
+        What is stored of it becomes the query, so nothing is encoded: its latent terms where it has some, else its
+        vector, its visual words or its words; or what `field` has of it. `where` and `offset` are as for `search`.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Cats sleep."}, {"id": "b", "text": "My cat eats."}, {"id": "c"}])
+        >>> _ = notes.commit()
+        >>> [hit.id for hit in notes.similar("a")]
+        ['b']
+        """
+        check_offset(offset, check_k(k))
+        return similar(cast("Collection", self), id, k, where, offset, field)
+
+    def absence(
+        self, query: Any, id: str, k: int = 10, where: Mapping[str, Any] | None = None, *, image: Any = None,
+        **options: Any,
+    ) -> Absence:  # fmt: skip
+        """Where the document `id` stands among the `k` hits for a `query`, and what is missing where it is not.
+
+        The other arguments are as for `search` (`options`: `fields`, `method`, `preset`, `scoring`, `query_encoder`,
+        `adjust`).
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Plants make food."}, {"id": "b", "text": "Cats sleep."}])
+        >>> _ = notes.commit()
+        >>> notes.absence("food for plants", "b").reasons
+        ['nothing in it matches the query', 'words: it lacks food, plant']
+        """
+        me = cast("Collection", self)
+        made = Query.of(query, image, options.get("query_encoder"), options.get("adjust"))
+        return absence(me, made, id, k, where, options, me.explain(made, id, **options))
+
+    def why(self, query: Any, id_a: str, id_b: str, **options: Any) -> Explanation:
+        """Which terms put `id_a` above `id_b` (or below): the difference of their scores, part by part.
+
+        `query` and `options` are as for `explain`.
+        """
+        a, b = (cast("Collection", self).explain(query, i, **options) for i in (id_a, id_b))
+        return compare(a, b, id_a, id_b)
+
+    def term(self, field: str, term: str | int, k: int = 5) -> TermPage:
+        """What a `term` of a `field` is: how many documents have it, the `k` in which it weighs most, its neighbours.
+
+        A latent or visual term is named by its number, a word as it is indexed or written.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Cats, cats!"}, {"id": "b", "text": "My cat eats."}])
+        >>> _ = notes.commit()
+        >>> page = notes.term("words", "cats")
+        >>> page.info.term, page.info.df, [document.id for document in page.documents]
+        ('cat', 2, ['a', 'b'])
+        """
+        return self._term(field, term, check_k(k))
+
+    def terms(self, field: str, find: str | None = None, limit: int = 50, offset: int = 0) -> TermList:
+        """Terms of a `field` that documents have: the most frequent, or those whose label matches `find`.
+
+        Of a field of words, those that begin with it. `limit` of them, `offset` passed over.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Cats eat."}, {"id": "b", "text": "Cats sleep."}])
+        >>> _ = notes.commit()
+        >>> [(term.term, term.df) for term in notes.terms("words", "ca").terms]
+        [('cat', 2)]
+        """
+        check_offset(offset, check_k(limit))
+        return self._terms(field, find, limit, offset)
+
+    def vocabulary(self, field: str) -> VocabularyInfo:
+        """How the terms of a `field` are spread over the documents: how many, and how frequent at which rank."""
+        return self._vocabulary(field)
+
+    def terms_of(self, id: str, field: str) -> Terms | None:
+        """The heaviest terms that are stored of document `id` in a `field` of numbered terms; None: it has none."""
+        return self._terms_of(id, field)
+
+    # -- an engine's own part
+
+    def _facets(self, names: Sequence[str], where: Mapping[str, Any] | None, limit: int) -> dict[str, Facet]:
+        raise _not_here("counting values")
+
+    def _term(self, field: str, term: str | int, k: int) -> TermPage:
+        raise _not_here("looking a term up")
+
+    def _terms(self, field: str, find: str | None, limit: int, offset: int) -> TermList:
+        raise _not_here("listing terms")
+
+    def _vocabulary(self, field: str) -> VocabularyInfo:
+        raise _not_here("counting terms")
+
+    def _terms_of(self, id: str, field: str) -> Terms | None:
+        return None
+
+
+def _not_here(what: str) -> InvalidInput:
+    return InvalidInput(f"{what} is for collections in a folder; do it in the one that this was copied from")

@@ -1,0 +1,88 @@
+"""Searching."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Query, Request
+from starlette.responses import JSONResponse
+
+from zipfian import deadline, limits
+from zipfian.collection import Results
+from zipfian.errors import LimitExceeded
+from zipfian.fields.query import Query as Asked
+from zipfian.serve.answering import answer, facets_of, query_places, search_answer
+from zipfian.serve.asking import filter_of, options
+from zipfian.serve.hidden import check_columns
+from zipfian.serve.routes.common import InPath, Shelved, document_in, router
+from zipfian.serve.schemas.answers import SearchAnswer, SearchManyAnswer
+from zipfian.serve.schemas.base import Name
+from zipfian.serve.schemas.requests import Explain, SearchManyRequest, SearchRequest
+
+routes = router("search")
+
+
+@routes.post("/{collection}/search", response_model=SearchAnswer)
+def search(request: Request, shelf: Shelved, collection: InPath, body: SearchRequest) -> JSONResponse:
+    """The best documents for a text, a picture or both, and why."""
+    served = shelf[collection].collection
+    where = filter_of(body.where)
+    check_columns(body.facets, "facets")
+    query = Asked(body.text, body.image, body.query_encoder, body.adjust)
+    found = served.search(
+        query, body.k, where, offset=body.offset, rerank_depth=body.rerank_depth,
+        exact_match_bonus=body.exact_match_bonus, **options(body, served),
+    )  # fmt: skip
+    _measured(request, collection, found)
+    out = search_answer(found, body.explain, body.highlight, body.documents)
+    if body.explain == "places":
+        out["query_places"] = query_places(found, query, out["hits"], served.fields)
+    if body.facets:
+        deadline.check("counting values")
+        out |= {"facets": facets_of(served.facets(body.facets, where)), "scope": served.count(where)}
+    return answer(request, out)
+
+
+@routes.post("/{collection}/search_many", response_model=SearchManyAnswer)
+def search_many(request: Request, shelf: Shelved, collection: InPath, body: SearchManyRequest) -> JSONResponse:
+    """Many texts at once: an encoder takes them in one pass, and the searches run side by side."""
+    served = shelf[collection].collection
+    if len(body.texts) * (body.k + body.offset) > limits.MAX_SERVED_BATCH_HITS:
+        raise LimitExceeded(
+            f"{len(body.texts)} searches for {body.k + body.offset} hits each; one request may ask for "
+            f"{limits.MAX_SERVED_BATCH_HITS:,} hits in all"
+        )
+    many = served.search_many(
+        body.texts, body.k, where=filter_of(body.where), offset=body.offset, **options(body, served)
+    )
+    for found in many:
+        _measured(request, collection, found)
+    results = [search_answer(found, body.explain, False, body.documents) for found in many]
+    return answer(request, {"results": results})
+
+
+@routes.get("/{collection}/similar/{id}", response_model=SearchAnswer)
+def similar(
+    request: Request, shelf: Shelved, collection: InPath, id: InPath,
+    k: Annotated[int, Query(ge=1, le=limits.MAX_SERVED_K)] = 10,
+    offset: Annotated[int, Query(ge=0, le=limits.MAX_SERVED_OFFSET)] = 0,
+    field: Annotated[Name | None, Query(description="What likeness is judged by.")] = None,
+    explain: Annotated[Explain, Query(description="As for a search.")] = "fields",
+    documents: bool = True,
+) -> JSONResponse:  # fmt: skip
+    """Documents like one that is there: what is stored of it becomes the query."""
+    served = shelf[collection].collection
+    document_in(served, id)
+    found = served.similar(id, k, offset=offset, field=field)
+    return answer(request, search_answer(found, explain, False, documents))
+
+
+def _measured(request: Request, collection: str, found: Results) -> None:
+    request.app.state.metrics.searched(collection, found)
+    request.state.searched = _told(found, request.app.state.settings.log_queries)
+
+
+def _told(found: Results, queries: bool) -> dict[str, Any]:
+    """What the log says of a search: of the query only where somebody wants it."""
+    told = {"hits": len(found), "how": found.settings.get("method"), "generation": found.generation}
+    return {**told, "query": found.query} if queries and isinstance(found.query, str) else told

@@ -1,0 +1,50 @@
+"""Changes: for whoever has an admin key, in collections that are served for writing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Depends, Request
+from starlette.responses import JSONResponse
+
+from zipfian.serve.answering import answer
+from zipfian.serve.asking import filter_of
+from zipfian.serve.hidden import check_columns
+from zipfian.serve.routes.common import InPath, Shelved, router, writer
+from zipfian.serve.schemas.answers import AddAnswer, CommitAnswer, DeleteAnswer
+from zipfian.serve.schemas.requests import AddRequest, CommitRequest, DeleteRequest, NewDocument
+
+routes = router("writing", also=[Depends(writer)])
+
+
+@routes.post("/{collection}/documents", response_model=AddAnswer)
+def add(request: Request, shelf: Shelved, collection: InPath, body: AddRequest) -> JSONResponse:
+    """Take in documents; a commit makes them durable and visible."""
+    served = shelf.writer(collection)
+    items = [_item(document) for document in body.documents]
+    return answer(request, {"added": served.add(items, body.existing)})
+
+
+@routes.post("/{collection}/documents/delete", response_model=DeleteAnswer)
+def delete(request: Request, shelf: Shelved, collection: InPath, body: DeleteRequest) -> JSONResponse:
+    """Remove documents by their ids or by a filter; a commit makes that durable and visible."""
+    served = shelf.writer(collection)
+    deleted = served.delete(body.ids) if body.ids is not None else served.delete(where=filter_of(body.where))
+    return answer(request, {"deleted": deleted})
+
+
+@routes.post("/{collection}/commit", response_model=CommitAnswer)
+def commit(request: Request, shelf: Shelved, collection: InPath, body: CommitRequest) -> JSONResponse:
+    """Make all changes durable and visible, all or nothing."""
+    return answer(request, {"generation": shelf.writer(collection).commit(body.user)})
+
+
+def _item(document: NewDocument) -> dict[str, Any]:
+    """As the library takes it. A picture comes as bytes: a path of the client's would be one of this machine's."""
+    check_columns(document.metadata, "metadata")
+    out: dict[str, Any] = {"id": document.id, "metadata": dict(document.metadata)}
+    if document.text is not None:
+        out["text"] = document.text
+    if document.image is not None:
+        out["image"] = document.image
+    return out
