@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import zipfian as zf
 from tests.collection.samples import DOCUMENTS, FIELDS
 from zipfian.collection import Document, FieldHit
-from zipfian.collection import searcher as view_module
+from zipfian.collection import results as results_module
 from zipfian.errors import InvalidInput
 from zipfian.fields import Sparse
 
@@ -135,8 +136,30 @@ class TestResults:
         assert found[1].score < hit.score
         assert "Plants make" not in repr(hit)  # nothing is read to show it
 
+    def test_hits_are_made_when_asked_for_and_are_equal_where_searches_are(self, notes: zf.Collection) -> None:
+        one, other = notes.search("light plants"), notes.search("light plants", fields="words")
+        assert "hits" not in vars(one) and len(one) == len(other) == 2  # nobody has asked yet
+        assert one[0] == other[0] and hash(one[0]) == hash(other[0]) and one[0] is one[0]
+        assert one.explain(other[0]) == other.explain(one[0])  # the same document, score, rank and fields
+        assert one[0] != one[1] and one[0] != notes.search("plants")[0] and one[0] != "a"
+        with pytest.raises(InvalidInput, match="not a hit of these results"):
+            one.explain(notes.search("plants")[0])
+        fused = notes.search("light plants", offset=1)
+        assert [(hit.id, hit.rank, hit.fields) for hit in fused] == [(one[1].id, 2, one[1].fields)]
+
+    def test_what_was_searched_before_is_remembered_with_its_options(self, notes: zf.Collection) -> None:
+        asked: list[dict[str, Any]] = [
+            {}, {"k": 1}, {"offset": 1}, {"where": {"year": 2020}}, {"scoring": zf.BM25(k1=2.0)},
+            {"scoring": zf.BM25(b=0.0)}, {"scoring": zf.Dot()}, {"exact_match_bonus": 1.0}, {"method": "tfidf"},
+        ]  # fmt: skip
+        first = [notes.search("light plants", **options) for options in asked]
+        again = [notes.search("light plants", **options) for options in asked]
+        assert not any("repeated" in found.settings for found in first)
+        assert all(found.settings["repeated"] for found in again)
+        assert [[(h.id, h.score) for h in found] for found in first] == [[(h.id, h.score) for h in f] for f in again]
+
     def test_a_hit_keeps_its_text_unless_it_is_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(view_module, "_KEPT_CHARS", 20)
+        monkeypatch.setattr(results_module, "_KEPT_CHARS", 20)
         with zf.Collection.create(tmp_path / "c", {"t": Sparse(5)}) as made:
             made.add(
                 [{"id": n, "text": "x" * n_chars, "terms": {"t": {1: 1.0}}} for n, n_chars in (("s", 20), ("l", 21))]

@@ -41,7 +41,7 @@ def test_16_threads_search_during_commits_and_merges(
                     if results and n % 5 == 0:
                         hit = results[n % len(results)]
                         assert results.explain(hit).value == hit.score
-                        assert hit.id == hit._load().id
+                        assert hit.id == hit._found.document(hit.number).id
             except BaseException as e:  # noqa: BLE001  (anything at all, in any thread, fails the test)
                 failures.append(e)
 

@@ -376,6 +376,7 @@ def zeros(_: int, docs: Any) -> Any:
         (lambda: gather([], zeros), "at least one field"),
         (lambda: gather(lists(("a", [1], [1.0], 2), ("a", [1], [1.0], 2)), zeros), "fused once"),
         (lambda: gather(lists(("a", [1], [float("nan")], 2)), zeros), "NaN"),
+        (lambda: gather([Ranking.of("a", np.arange(1), np.ones(1))], zeros), "field 'a' cannot be fused.*n_scored="),
         (lambda: gather(lists(("a", [1, 2], [1.0, 2.0], 2)), zeros), "descending"),
         (lambda: gather(lists(("a", [1, 2], [2.0, 1.0], 1)), zeros), "scored 1"),
         (lambda: gather(lists(("a", [1, 2], [2.0], 3)), zeros), "scores"),

@@ -165,7 +165,7 @@ def test_a_sweep_over_settings_does_not_fill_the_memory(small: tuple[list[Segmen
     for i in range(1, 60):
         formula = zf.BM25(k1=i / 10, phi=i / 60)
         searcher.search(searcher.prepare({1: 1.0, 2: 1.0}, formula), 10)
-    assert len(searcher._norms) <= 10
+    assert len(searcher._formulas) <= 10
     assert len(searcher._stats) <= 6
     again = searcher.search(searcher.prepare({1: 1.0, 2: 1.0}), 10)
     assert [a.tolist() for a in again] == [a.tolist() for a in first]

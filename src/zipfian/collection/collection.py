@@ -14,11 +14,12 @@ from typing import Any, Literal, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.asking import Answers, Asking, answer_all, askings
 from zipfian.collection.following import Synced, follow
 from zipfian.collection.looking import Looking
+from zipfian.collection.many import answer_all, requests
 from zipfian.collection.opening import cache_of, engine_of
 from zipfian.collection.results import Document, Results
+from zipfian.collection.search import Answers, Request
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.store import Existing, Skipped
 from zipfian.collection.stored import stored_in
@@ -298,8 +299,7 @@ class Collection(Looking, ABC):
             "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann,
             "exact_match_bonus": exact_match_bonus, "adjust": adjust,
         }  # fmt: skip
-        asking = Asking.of(query, image, k, options)
-        return answers.run(asking, answers.plan(asking))
+        return answers.run(Request.of(query, image, k, options))
 
     def search_many(
         self, queries: Iterable[Any] | None = None, k: int = 10, threads: int | None = None, *,
@@ -337,7 +337,7 @@ class Collection(Looking, ABC):
         [['b'], ['b', 'a'], []]
         """
         answers = self._answers()
-        return answer_all(answers, askings(queries, images, k, options), threads)
+        return answer_all(answers, requests(queries, images, k, options), threads)
 
     def score(
         self, field: str, query: Any, ids: Sequence[str], where: Mapping[str, Any] | None = None,
@@ -360,7 +360,7 @@ class Collection(Looking, ABC):
 
         The other arguments are as for `search`.
         """
-        how = {"fields": fields, "method": method, "preset_name": preset, "scoring": scoring}
+        how = {"fields": fields, "method": method, "preset": preset, "scoring": scoring}
         return self._explain(Query.of(query, image, query_encoder, adjust), id, how)
 
     @abstractmethod

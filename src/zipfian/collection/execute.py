@@ -17,6 +17,7 @@ from zipfian.collection.results import EXACT
 from zipfian.collection.retrievers import MakeRetriever, Retriever, VectorRetriever, make_retriever
 from zipfian.errors import InvalidInput
 from zipfian.explain.fusion import explain_fused, explain_reranked
+from zipfian.explain.highlight import Snippet
 from zipfian.fields.base import VectorField
 from zipfian.fields.query import Query
 from zipfian.fuse.candidates import Candidates, gather
@@ -38,7 +39,7 @@ class Run:
         self.searcher = searcher
         self.plan = plan
         self._make = make
-        self.query = query.asked_by(plan.query_encoder)
+        self.query = query if plan.query_encoder is None else query.asked_by(plan.query_encoder)
         self.retrievers: dict[str, Retriever] = {}
         for name in plan.fields:
             deadline.check(f"asking field {name}")
@@ -64,9 +65,9 @@ class Run:
         return LateQuery(self.searcher, name, self.query, finds.passage)
 
     def settings(self) -> dict[str, Any]:
-        """How each field was asked; flat where there is only one."""
+        """The plan, and how each field was asked; flat where there is only one."""
         each = {name: retriever.settings() for name, retriever in self.retrievers.items()}
-        return next(iter(each.values())) if len(each) == 1 else {"fields": each}
+        return {**self.plan.to_json(), **(next(iter(each.values())) if len(each) == 1 else {"fields": each})}
 
     def search(self, k: int, mask: Any, bonus: float = 0.0) -> Ranking:
         """The k best documents; `bonus` is added where a stored text is the query itself.
@@ -78,12 +79,12 @@ class Run:
         return self._search(k, mask)
 
     def _search(self, k: int, mask: Any) -> Ranking:
-        first = self._first(max(k, self.plan.rerank_depth) if self.plan.reranks else k, mask)
+        first = self._first(max(k, self.plan.rerank_depth), mask)
         deadline.check("reranking")
         if self.late is not None and len(first):
             return self.late.rerank(first, self.plan.rerank_depth).top(k)
         if self.reranker is None:
-            return first.top(k)
+            return first
         depth, choice = self.plan.rerank_depth, None
         if self.plan.adaptive_k is not None:
             chosen = self.plan.adaptive_k.choose(first.scores, k, self.rarity(first))
@@ -159,6 +160,15 @@ class Run:
             return tree
         parts = (tree, Explanation(bonus, "its text is the query itself", kind="bonus"))
         return Explanation(tree.value + bonus, "with the bonus for an exact match", parts)
+
+    def highlight(self, number: int, options: dict[str, Any]) -> list[Snippet]:
+        """From the first field that knows places in the text: words before latent terms, as fields are ordered."""
+        best: list[Snippet] = []
+        for retriever in self.retrievers.values():
+            best = retriever.highlight(number, options)
+            if any(snippet.marks for snippet in best):
+                return best
+        return best
 
     def explain_any(self, number: int) -> Explanation:
         """Why any document has the score it has, found or not; one that would not be reranked keeps its first score."""

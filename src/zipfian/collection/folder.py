@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.asking import Answers
 from zipfian.collection.collection import Collection
 from zipfian.collection.facets import Facet, count_column
 from zipfian.collection.items import check_id
 from zipfian.collection.opening import check_bytes, directory_of
-from zipfian.collection.plan import make_plan
-from zipfian.collection.query_cache import QueryCache
 from zipfian.collection.results import Document
 from zipfian.collection.retrievers import make_retriever
-from zipfian.collection.search import FolderAnswers, explain_id
+from zipfian.collection.search import FolderAnswers
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
 from zipfian.collection.similar import heaviest_terms
@@ -61,8 +58,7 @@ class FolderCollection(Collection):
         self._cache_bytes = cache_bytes
         self._lock = threading.RLock()
         self._closed = False
-        # kept beside the searcher, not in it: what refers to itself would keep a snapshot's files from being removed
-        self._current: tuple[Searcher, QueryCache[Any]] = (self._look(generation), QueryCache())
+        self._current = FolderAnswers(self._look(generation))
         settings = self._settings(self._searcher.snapshot)
         self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
 
@@ -136,7 +132,7 @@ class FolderCollection(Collection):
             store = self._writing()
             generation = store.commit(user)
             if generation != self._searcher.generation:
-                self._current = (self._look(), QueryCache())
+                self._current = FolderAnswers(self._look())
             return generation
 
     def rollback(self) -> None:
@@ -155,9 +151,9 @@ class FolderCollection(Collection):
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
-    def _answers(self) -> Answers:
+    def _answers(self) -> FolderAnswers:
         self.searcher()
-        return FolderAnswers(*self._current)
+        return self._current
 
     def _score(
         self,
@@ -169,6 +165,7 @@ class FolderCollection(Collection):
     ) -> npt.NDArray[np.float64]:
         searcher = self.searcher()
         searcher.settings.read(query)
+        query.check(field, searcher.settings.field(field))
         prepared = make_retriever(searcher, field, query, scoring)
         docs = searcher.numbers(ids)
         scores = prepared.score(docs)
@@ -178,8 +175,7 @@ class FolderCollection(Collection):
         return scores
 
     def _explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
-        searcher = self.searcher()
-        return explain_id(searcher, query, make_plan(searcher.settings, query, **how), doc_id)
+        return self._answers().explain(query, doc_id, how)
 
     def _facets(self, names: Sequence[str], where: Mapping[str, Any] | None, limit: int) -> dict[str, Facet]:
         searcher = self.searcher()
@@ -253,7 +249,7 @@ class FolderCollection(Collection):
                 return self._searcher.generation
             newest = self._look()
             if newest.generation != self._searcher.generation:
-                self._current = (newest, QueryCache())
+                self._current = FolderAnswers(newest)
             return self._searcher.generation
 
     def stats(self) -> dict[str, Any]:
@@ -290,4 +286,4 @@ class FolderCollection(Collection):
 
     @property
     def _searcher(self) -> Searcher:
-        return self._current[0]
+        return self._current.searcher

@@ -80,7 +80,7 @@ def check_item(
         metadata, columns = check_metadata(given, columns)
         size = len(encode_metadata(metadata))
         vectors = _check_vectors(raw.get("vector"), dims)
-        for name, made in settings.fields.items():
+        for name, made in settings.fields.items() if vectors else ():
             if isinstance(made, VectorField) and made.encoder is not None and made.stored_as(name) in vectors:
                 raise InvalidInput(f"vector {made.stored_as(name)!r} is made by the field {name!r}; do not give one")
         item = Item(doc_id, text, {}, vectors, metadata, 0, image=image)
@@ -102,10 +102,15 @@ def waiting_nbytes(item: Item, metadata_bytes: int | None = None) -> int:
 
 def arrays_nbytes(item: Item) -> int:
     """Bytes of a document's terms and vectors while it waits."""
-    terms = sum(ids.nbytes + w.nbytes + _ARRAYS_BYTES for ids, w in item.terms.values())
-    own = terms + sum(v.nbytes + _ARRAYS_BYTES for v in item.vectors.values())
-    shared = {id(rows): rows for rows in item.passages.values()}  # fields of one encoder have them in common
-    return own + sum(OBJECT_BYTES + arrays_nbytes(row) for rows in shared.values() for row in rows)
+    total = 0
+    for ids, weights in item.terms.values():
+        total += ids.nbytes + weights.nbytes + _ARRAYS_BYTES
+    for vector in item.vectors.values():
+        total += vector.nbytes + _ARRAYS_BYTES
+    if item.passages:
+        shared = {id(rows): rows for rows in item.passages.values()}  # fields of one encoder have them in common
+        total += sum(OBJECT_BYTES + arrays_nbytes(row) for rows in shared.values() for row in rows)
+    return total
 
 
 def terms_item(doc_id: str, field: str, terms: Any, settings: Settings) -> Item:

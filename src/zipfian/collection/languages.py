@@ -20,9 +20,12 @@ from zipfian.encode.multilingual import LANGUAGES as MULTILINGUAL
 from zipfian.fields.item import Item
 from zipfian.language import NAMES, detect, possible
 from zipfian.language.names import SHARES
+from zipfian.language.scripts import LANGUAGES as WRITTEN
 from zipfian.objects import JsonObject
 from zipfian.vocabulary.stemming import LANGUAGES
 from zipfian.vocabulary.stopwords import STOP_WORDS
+
+LATIN = WRITTEN["LATIN"]
 
 UNDECIDED = "en"
 """A text in which nothing is told, in a collection of which nothing is known: a name, a number, a single word."""
@@ -90,15 +93,22 @@ class Languages:
 
     def of_query(self, text: str) -> str:
         """The language of a query: few words, so what the documents are in says more than they do."""
-        total = sum(self.counts.values())
-        present = {code: n for code, n in self.counts.items() if n >= _PRESENT * total}
+        present = self._present
         if len(present) <= 1:
             own = next(iter(present), self.own) or UNDECIDED
+            if own in LATIN and text.isascii():
+                return own
             fitting = possible(text)
             if not fitting or own in fitting:
                 return own
             present = {}  # it is in another script than the documents, whatever its language
         return self._likeliest(text, present or None)
+
+    @functools.cached_property
+    def _present(self) -> Mapping[str, int]:
+        """The languages that more than a few documents are in."""
+        total = sum(self.counts.values())
+        return {code: n for code, n in self.counts.items() if n >= _PRESENT * total}
 
     def _likeliest(self, text: str, prior: Mapping[str, float] | None) -> str:
         """What the detector says; where it cannot tell, the collection's own language if that has the text's script."""

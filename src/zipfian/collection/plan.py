@@ -19,7 +19,8 @@ from zipfian.fuse.linear import Linear
 from zipfian.fuse.methods import Method
 from zipfian.fuse.rrf import RRF
 from zipfian.rerank.adaptive_k import AdaptiveK
-from zipfian.rerank.presets import PRESETS, Preset, preset
+from zipfian.rerank.presets import PRESETS, Preset
+from zipfian.rerank.presets import preset as preset_of
 from zipfian.rerank.result import check_depth
 from zipfian.rerank.training_free import VARIANTS, Variant
 from zipfian.retrieve.faiss_index import FAMILIES
@@ -107,11 +108,14 @@ class SearchPlan:
         return out
 
 
-def make_plan(settings: Settings, query: Query, *, ann: str | None = None, **how: Any) -> SearchPlan:
-    """The plan for a query; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
+def make_plan(settings: Settings, query: Query, k: int = 1, *, ann: str | None = None, **how: Any) -> SearchPlan:
+    """The plan for k hits of a query; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
     settings.read(query)
-    check_adjusted(query.adjust, settings.fields)
-    plan = replace(_exact_plan(settings, query, **how), language=query.language)
+    if query.adjust:
+        check_adjusted(query.adjust, settings.fields)
+    plan = _exact_plan(settings, query, k, **how)
+    if query.language is not None:
+        plan = replace(plan, language=query.language)
     if query.mode == "table" and query.text is not None:
         plan = _without_networks(plan, settings, query)
     if ann is None:
@@ -145,33 +149,34 @@ def _without_networks(plan: SearchPlan, settings: Settings, query: Query) -> Sea
 
 
 def _exact_plan(
-    settings: Settings, query: Query, *, k: int = 1, fields: str | Sequence[str] | None = None,
-    method: str | Method | None = None, preset_name: str | None = None, scoring: Scoring | None = None,
-    depth: int | AdaptiveK | None = None,
+    settings: Settings, query: Query, k: int, *, fields: str | Sequence[str] | None = None,
+    method: str | Method | None = None, preset: str | None = None, scoring: Scoring | None = None,
+    rerank_depth: int | AdaptiveK | None = None,
 ) -> SearchPlan:  # fmt: skip
-    """The plan for a query; `depth` is the number of candidates to rerank where somebody does, or who chooses it."""
+    """The plan for a query; `rerank_depth` is the number of candidates to rerank, if that is done, or who chooses."""
     if scoring is not None:
         check_scoring(scoring)
-    if method is not None and preset_name is not None:
+    if method is not None and preset is not None:
         raise InvalidInput("give one of method= and preset=: each of them says how to search")
     if isinstance(method, str) and method in settings.fields:
         if fields is not None:
             raise InvalidInput(f"method={method!r} names a field, and so does fields={shown(fields)}: give one of them")
         fields, method = method, None
     named = None if fields is None else _named(settings, query, fields)
-    if named is not None and len(named) == 1 and method is None and preset_name is None:
+    if named is not None and len(named) == 1 and method is None and preset is None:
         (field,) = named
         return SearchPlan(field, (field,), scoring={} if scoring is None else {field: scoring})
-    fitting = named or {name: one for name, one in settings.fields.items() if query.fits(one)}
+    fitting = named or {name: one for name, one, takes in settings.taken if getattr(query, takes) is not None}
     if not fitting:
         raise InvalidInput(
             f"no field of this collection takes {query.describe()}; it has: {', '.join(settings.fields)}"
         )
     if query.terms is not None and len(fitting) > 1:
         raise InvalidInput(f"several fields take terms ({', '.join(fitting)}): name one with fields=")
-    fitting, unread = _read(named or _first_of_each(fitting), query)
-    how = (k, method, preset_name, scoring, depth)
-    made = _chosen(fitting, query, *how, all_of_them=named is not None)
+    unread: tuple[str, ...] = ()
+    if len(fitting) > 1:
+        fitting, unread = _read(named or _first_of_each(fitting), query)
+    made = _chosen(fitting, query, k, method, preset, scoring, rerank_depth, all_of_them=named is not None)
     return replace(made, unread=unread) if unread else made
 
 
@@ -242,7 +247,7 @@ def _preset(
     if name is not None and (not isinstance(name, str) or name not in PRESETS):
         raise InvalidInput(f"unknown preset {shown(name)}; one of {', '.join(PRESETS)}")
     content: Literal["text", "image"] = "image" if query.image is not None else "text"
-    chosen: Preset = preset(name or "balanced", content)
+    chosen: Preset = preset_of(name or "balanced", content)
     label = name or "hybrid"
     if query.image is not None and query.text is not None:
         return SearchPlan(label, tuple(fitting), chosen.fusion, query_encoder=chosen.query_encoder)

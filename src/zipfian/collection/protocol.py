@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ class ReadSide(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """Fields and fields."""
+        """Fields and columns."""
 
     @property
     def mean_words(self) -> float | None:
@@ -33,6 +32,3 @@ class ReadSide(Protocol):
 
     def document(self, number: int) -> Document:
         """The stored fields of a document."""
-
-    def loader(self, number: int) -> Callable[[], Document]:
-        """Reads a document when somebody asks for it."""

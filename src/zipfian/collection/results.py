@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, overload
 
 from zipfian.collection import tables
@@ -36,15 +37,8 @@ EXACT = "exact match"
 """Whose share the bonus for an exact match is; no field can have a name with a space in it."""
 
 
-def fields_of(ranking: Ranking, row: int) -> dict[str, FieldHit]:
-    """How each field saw a hit, and what it gave to the score: the shares add up to it."""
-    out: dict[str, FieldHit] = {}
-    for name, raw, ranks, shares, scaled in ranking.columns:
-        share = shares[row]
-        if share == share:  # not NaN: the field was asked about this document
-            normalised = None if scaled is None or math.isnan(scaled[row]) else scaled[row]
-            out[name] = FieldHit(ranks[row] or None, raw[row], share, normalised)
-    return out
+_KEPT_CHARS = 1 << 20
+"""Characters of a text that results keep once it was read: there may be thousands of hits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,45 @@ class Document:
     metadata: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What the hits of one search share: they are made, and their parts worked out, when somebody asks."""
+
+    ids: Sequence[str]
+    """Of the ranking's documents behind the offset."""
+    offset: int
+    ranking: Ranking
+    read: Callable[[int], Document]
+    """Gives a stored document by its number."""
+    _kept: dict[int, Document] = dataclasses.field(default_factory=dict)
+
+    def hits(self) -> tuple[Hit, ...]:
+        """All of them."""
+        docs, scores = self.ranking.docs[self.offset :].tolist(), self.ranking.scores[self.offset :].tolist()
+        numbered = enumerate(zip(self.ids, scores, docs, strict=True), self.offset + 1)
+        return tuple(Hit(doc_id, score, rank, number, self) for rank, (doc_id, score, number) in numbered)
+
+    def fields(self, row: int) -> dict[str, FieldHit]:
+        """How each field saw a document, and what it gave to the score: the shares add up to it."""
+        out: dict[str, FieldHit] = {}
+        for name, raw, ranks, shares, scaled in self.ranking.columns:
+            share = shares[row]
+            if share == share:  # not NaN: the field was asked about this document
+                normalised = None if scaled is None or math.isnan(scaled[row]) else scaled[row]
+                out[name] = FieldHit(ranks[row] or None, raw[row], share, normalised)
+        return out
+
+    def document(self, number: int) -> Document:
+        """A stored document, read when first asked for and kept unless it is large."""
+        found = self._kept.get(number)
+        if found is None:
+            found = self.read(number)
+            if len(found.text or "") <= _KEPT_CHARS:
+                self._kept[number] = found
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Hit:
     """A document that was found. Text and metadata are read from the snapshot when first asked for.
 
@@ -94,25 +126,47 @@ class Hit:
     """What it was ranked by."""
     rank: int
     """1 for the best."""
-    fields: Mapping[str, FieldHit] = dataclasses.field(hash=False)
-    """How each field saw it, by the field's name; `late` stands for what tokens gave, `exact match` for a bonus."""
-    number: int = dataclasses.field(repr=False)
+    number: int
     """The document's number in the snapshot that was searched."""
-    first_rank: int = dataclasses.field(repr=False)
-    """Rank before reranking; the same as `rank` where nobody reranked."""
-    exact_match: bool = dataclasses.field(repr=False)
-    """Whether its text is the query itself, and that was rewarded (`exact_match_bonus`)."""
-    _load: Callable[[], Document] = dataclasses.field(repr=False, compare=False)
+    _found: Found
+
+    @property
+    def fields(self) -> Mapping[str, FieldHit]:
+        """How each field saw it, by the field's name; `late` stands for what tokens gave, `exact match` for a bonus."""
+        return self._found.fields(self.rank - 1)
+
+    @property
+    def first_rank(self) -> int:
+        """Rank before reranking; the same as `rank` where nobody reranked."""
+        return self._found.ranking.first.rows[self.number] + 1
+
+    @property
+    def exact_match(self) -> bool:
+        """Whether its text is the query itself, and that was rewarded (`exact_match_bonus`)."""
+        return EXACT in self._found.ranking.fields and EXACT in self.fields
 
     @property
     def text(self) -> str | None:
         """The stored text, None where the document has none."""
-        return self._load().text
+        return self._found.document(self.number).text
 
     @property
     def metadata(self) -> Mapping[str, Any]:
         """The stored metadata, by field."""
-        return self._load().metadata
+        return self._found.document(self.number).metadata
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hit):
+            return NotImplemented
+        if (self.id, self.score, self.rank, self.number) != (other.id, other.score, other.rank, other.number):
+            return False
+        return self._found is other._found or (self.fields, self.first_rank) == (other.fields, other.first_rank)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.score, self.rank, self.number))
+
+    def __repr__(self) -> str:
+        return f"Hit(id={self.id!r}, score={self.score!r}, rank={self.rank!r}, fields={self.fields!r})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,23 +188,31 @@ class Results(Sequence[Hit]):
     '**Cats** like **food**.'
     """
 
-    hits: tuple[Hit, ...]
-    """Best first."""
     query: Any
     """What was asked."""
     generation: int
     """The commit that was searched."""
-    settings: Mapping[str, Any]
-    """Field, scoring, k and filter of this search."""
     timings: Mapping[str, float]
     """Seconds: prepare (query to terms; encode, the neural network, is part of it), filter, search, total."""
+    _found: Found = dataclasses.field(repr=False)
+    _settings: Callable[[], Mapping[str, Any]] = dataclasses.field(repr=False)
     _explain: Callable[[int], Explanation] = dataclasses.field(repr=False)
     _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = dataclasses.field(repr=False)
     _picture: Callable[[Mapping[str, Any]], bytes | None] = dataclasses.field(repr=False)
     _passage: Callable[[int], tuple[int, int] | None] = dataclasses.field(repr=False)
 
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        """Best first."""
+        return self._found.hits()
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """Field, scoring, k and filter of this search."""
+        return self._settings()
+
     def __len__(self) -> int:
-        return len(self.hits)
+        return len(self._found.ids)
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -238,7 +300,17 @@ class Results(Sequence[Hit]):
 
     def _own(self, hit: Hit) -> Hit:
         """Numbers mean something in one snapshot only: a hit of other results is refused."""
-        first = self.hits[0].rank if self.hits else 1
+        first = self._found.offset + 1
         if not isinstance(hit, Hit) or hit not in self.hits[hit.rank - first : hit.rank - first + 1]:
             raise InvalidInput(f"not a hit of these results: {shown(hit)}")
         return hit
+
+
+def without(found: Results, doc_id: str, k: int, offset: int) -> Results:
+    """A search of one field as if a document were not there: those behind it move up by one."""
+    shared = found._found
+    keep = [row for row, other in enumerate(shared.ids) if other != doc_id][: offset + k]
+    ranking = Ranking.of(shared.ranking.fields[0], shared.ranking.docs[keep], shared.ranking.scores[keep])
+    ids = [shared.ids[row] for row in keep[offset:]]
+    settings = {**found.settings, "k": k, "offset": offset}
+    return dataclasses.replace(found, _found=Found(ids, offset, ranking, shared.read), _settings=lambda: settings)

@@ -15,7 +15,7 @@ from zipfian.encode.passages import Reading
 from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.terms import describe, explain_field
-from zipfian.fields.base import Field
+from zipfian.fields.base import Field, PostingField, VectorField
 from zipfian.fields.places import Places, in_document, tokens
 from zipfian.fields.query import Query, Vector
 from zipfian.fuse.signals import coverage, covered_by
@@ -94,17 +94,21 @@ MakeRetriever = Callable[[Any, str, Query, Scoring | None, str | None], Retrieve
 class PostingsRetriever:
     """A field with an inverted index."""
 
-    def __init__(self, searcher: Searcher, name: str, query: Query, scoring: Scoring | None) -> None:
+    def __init__(
+        self, searcher: Searcher, name: str, field: PostingField, query: Query, scoring: Scoring | None
+    ) -> None:
         self.name = name
-        self.field = searcher.settings.postings(name)
+        self.field = field
         self._searcher = searcher
         self._query = query
-        self._postings: FieldSearcher = searcher.field_searcher(self.field.of or name)
-        self._shown = self.field if self.field.of is None else searcher.settings.postings(self.field.of)
+        other = field.of
+        self._postings: FieldSearcher = searcher.field_searcher(other or name)
+        self._shown = field if other is None else searcher.settings.postings(other)
         """The field whose postings are searched: it knows where its terms stand."""
-        self._passages = searcher.passages(self.field.of or name)
-        self._terms = query.terms_in(name, self.field)
-        self.prepared: TermQuery = self._postings.prepare(self._terms, scoring or self.field.scoring)
+        self._passages = searcher.passages(other or name)
+        self._terms = query.terms_in(name, field) if query.adjust else field.terms_of(query)
+        own = None if other is None else field.scoring  # None: the formula that the postings are kept ready for
+        self.prepared: TermQuery = self._postings.prepare(self._terms, scoring or own)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         if self._passages is not None:
@@ -175,9 +179,9 @@ class PostingsRetriever:
 class DenseRetriever:
     """A field of pooled vectors."""
 
-    def __init__(self, searcher: Searcher, name: str, query: Query, ann: str | None = None) -> None:
+    def __init__(self, searcher: Searcher, name: str, field: VectorField, query: Query, ann: str | None = None) -> None:
         self.name = name
-        self.field = searcher.settings.vectors(name)
+        self.field = field
         self._searcher = searcher
         self._dense: DenseSearcher = searcher.dense(name)
         self._passages = searcher.passages(name)
@@ -271,11 +275,10 @@ def _translation(part: Explanation) -> str:
 def make_retriever(
     searcher: Searcher, name: str, query: Query, scoring: Scoring | None = None, ann: str | None = None
 ) -> Retriever:
-    """The query for one field, which must be able to answer it; `ann` names a FAISS family for fields of vectors."""
-    field = searcher.settings.field(name)
-    query.check(name, field)
-    if not field.has_vectors:
-        return PostingsRetriever(searcher, name, query, scoring)
+    """The query for one field, which is known to be able to answer it; `ann` names a FAISS family for vectors."""
+    field = searcher.settings.fields[name]
+    if isinstance(field, PostingField):
+        return PostingsRetriever(searcher, name, field, query, scoring)
     if scoring is not None:
         raise InvalidInput(f"field {name!r} is compared by cosine: it takes no scoring")
-    return DenseRetriever(searcher, name, query, ann)
+    return DenseRetriever(searcher, name, searcher.settings.vectors(name), query, ann)

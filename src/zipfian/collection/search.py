@@ -1,84 +1,181 @@
-"""From a query to `Results`, on one searcher of a collection."""
+"""One search: what a caller wrote, checked, carried out on a snapshot, and made `Results` of."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import sys
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from zipfian.collection.asking import Asking
+import numpy as np
+
 from zipfian.collection.execute import Run
 from zipfian.collection.plan import SearchPlan, make_plan
 from zipfian.collection.protocol import ReadSide
-from zipfian.collection.query_cache import QueryCache, key_of
-from zipfian.collection.results import EXACT, Hit, Results, fields_of
+from zipfian.collection.results import Found, Results
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
-from zipfian.explain.highlight import Snippet
+from zipfian.errors import InvalidInput, shown
 from zipfian.fields.query import Query
 from zipfian.fuse.ranking import Ranking
 from zipfian.retrieve.filters import check_depth
+from zipfian.retrieve.validate import check_offset
 from zipfian.types import Explanation
+
+PLANNED = ("fields", "method", "preset", "scoring", "rerank_depth", "ann")
+"""Options of a search that its plan follows from."""
+
+REMEMBERED = 64
+"""Rankings kept. A query picture's patches take 0.7 MB, a text's word pieces some kilobytes."""
+
+NOTHING: Mapping[str, Any] = {}
+
+OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus", "adjust")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is looked for, which of its hits are wanted, and how."""
+
+    query: Query
+    k: int
+    offset: int = 0
+    where: Mapping[str, Any] | None = None
+    bonus: float = 0.0
+    how: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """What a caller said of the options that `make_plan` takes."""
+
+    @classmethod
+    def of(cls, query: Any, image: Any, k: Any, options: Mapping[str, Any]) -> Request:
+        """From the arguments of `Collection.search`."""
+        offset, k = check_offset(options.get("offset", 0), k)
+        bonus = options.get("exact_match_bonus", 0.0)
+        check_bonus(bonus)
+        how = {name: options[name] for name in PLANNED if options.get(name) is not None}
+        made = Query.of(query, image, options.get("query_encoder"), options.get("adjust"))
+        return cls(made, k, offset, options.get("where"), bonus, how)
+
+    @property
+    def depth(self) -> int:
+        """Hits that must be found for the wanted ones to be among them."""
+        return self.offset + self.k
+
+    def key(self) -> str | None:
+        """Differs wherever the ranking could; None where telling costs more than searching."""
+        query = self.query.key()
+        if query is None:
+            return None
+        try:
+            return _key([query, self.depth, self.where, self.bonus, self.how])
+        except (TypeError, ValueError):
+            return None  # dates and the like in a filter: searched anew
+
+
+def _settings(value: Any) -> Any:
+    """A formula, a fusion or a chooser of K in a key."""
+    if not hasattr(value, "to_json"):
+        raise TypeError(f"no part of a key: {type(value).__name__}")
+    return [type(value).__name__, value.to_json()]
+
+
+_key = json.JSONEncoder(sort_keys=True, default=_settings).encode
+
+
+class Answers(Protocol):
+    """What an engine answers searches with: one state of a collection."""
+
+    @property
+    def settings(self) -> Settings:
+        """Fields and columns."""
+
+    def plan(self, request: Request) -> SearchPlan:
+        """How a search will be carried out."""
+
+    def run(self, request: Request, plan: SearchPlan | None = None) -> Results:
+        """Carry it out, as planned before or now; called from several threads."""
+
+
+class QueryCache:
+    """The last few rankings of one snapshot, so that asking again costs no encoder and no search; for any thread."""
+
+    def __init__(self, size: int = REMEMBERED) -> None:
+        self._size = size
+        self._kept: OrderedDict[str, tuple[Run, Ranking]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> tuple[Run, Ranking] | None:
+        """What is kept under a key."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+    def put(self, key: str, made: Run, ranking: Ranking) -> None:
+        """Keep a ranking; the one not asked for longest makes room."""
+        with self._lock:
+            self._kept[key] = (made, ranking)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
 
 
 class FolderAnswers:
     """Searches of one snapshot; what was asked before is taken from the query cache."""
 
-    def __init__(self, searcher: Searcher, cache: QueryCache[tuple[Run, Ranking]]) -> None:
-        self._searcher = searcher
-        self._cache = cache
+    def __init__(self, searcher: Searcher) -> None:
+        self.searcher = searcher
+        self.settings = searcher.settings
+        # kept beside the searcher, not in it: what refers to itself would keep a snapshot's files from being removed
+        self._cache = QueryCache()
 
-    @property
-    def settings(self) -> Settings:
-        """Fields and columns."""
-        return self._searcher.settings
-
-    def plan(self, asking: Asking) -> SearchPlan:
+    def plan(self, request: Request) -> SearchPlan:
         """How a search will be carried out."""
-        return make_plan(self.settings, asking.query, k=asking.depth, **asking.how)
+        return make_plan(self.settings, request.query, request.depth, **request.how)
 
-    def run(self, asking: Asking, plan: SearchPlan) -> Results:
+    def run(self, request: Request, plan: SearchPlan | None = None) -> Results:
         """Carry it out."""
-        searcher, query, where = self._searcher, asking.query, asking.where
+        searcher, where = self.searcher, request.where
         if isinstance(where, Mapping):
             check_depth(where)  # before the filter becomes part of a key
-        start, encoded = time.perf_counter(), query.seconds[0]
-        times: dict[str, float] = {}
+        start, encoded = time.perf_counter(), request.query.seconds[0]
+        key = request.key()
+        known = None if key is None else self._cache.get(key)
+        if known is not None:
+            return results(searcher, *known, request, searcher.generation, start, encoded, {"repeated": True})
+        made = Run(searcher, request.query, plan or self.plan(request))
+        prepared = time.perf_counter()
+        mask = None if where is None else searcher.mask(where)
+        filtered = time.perf_counter()
+        ranking = made.search(request.depth, mask, request.bonus)
+        if key is not None:
+            self._cache.put(key, made, ranking)
+        times = {"prepare": prepared - start, "filter": filtered - prepared}
+        return results(searcher, made, ranking, request, searcher.generation, start, encoded, times=times)
 
-        def search() -> tuple[Run, Ranking]:
-            made = Run(searcher, query, plan)
-            times["prepare"] = time.perf_counter() - start
-            mask = searcher.mask(where)
-            times["filter"] = time.perf_counter() - start - times["prepare"]
-            return made, made.search(asking.depth, mask, asking.bonus)
-
-        key = key_of(query, plan, asking.depth, where, asking.bonus)
-        (made, ranking), again = self._cache.get(key, search)
-        report = {"repeated": True} if again else {}
-        return results(searcher, made, ranking, asking, searcher.generation, report, start, encoded, times)
+    def explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
+        """A document's score for a query, whether it finds it or not."""
+        plan = make_plan(self.settings, query, **how)
+        return Run(self.searcher, query, plan).explain_any(self.searcher.number(doc_id))
 
 
 def results(
-    searcher: ReadSide, made: Run, ranking: Ranking, asking: Asking, generation: int, report: Mapping[str, Any],
-    start: float, encoded: float, times: Mapping[str, float],
+    searcher: ReadSide, made: Run, ranking: Ranking, request: Request, generation: int, start: float, encoded: float,
+    report: Mapping[str, Any] = NOTHING, times: Mapping[str, float] = NOTHING,
 ) -> Results:  # fmt: skip
     """What a search returns, from its ranking: the hits behind the offset."""
-    query, offset = asking.query, asking.offset
-    docs, scores, first = ranking.docs[offset:], ranking.scores[offset:], ranking.first
-    hits = []
-    for row, (doc, score, doc_id) in enumerate(zip(docs.tolist(), scores.tolist(), searcher.ids_of(docs), strict=True)):
-        fields = fields_of(ranking, row + offset)
-        rank, old = row + offset + 1, first.rows[doc] + 1
-        hits.append(Hit(doc_id, score, rank, fields, doc, old, EXACT in fields, searcher.loader(doc)))
+    query, offset = request.query, request.offset
+    ids = searcher.ids_of(ranking.docs[offset:])
     total = time.perf_counter() - start
     prepare, filtering = times.get("prepare", 0.0), times.get("filter", 0.0)
-    given = {"k": asking.k, "offset": offset, "where": asking.where}
-    settings = {**made.plan.to_json(), **made.settings(), **ranking.report(), **given, **report}
+    given = {"k": request.k, "offset": offset, "where": request.where}
     return Results(
-        hits=tuple(hits),
         query=query.text if query.text is not None else query.terms,
         generation=generation,
-        settings=settings,
         timings={
             "prepare": prepare,
             "encode": query.seconds[0] - encoded,
@@ -86,26 +183,20 @@ def results(
             "search": total - prepare - filtering,
             "total": total,
         },
+        _found=Found(ids, offset, ranking, searcher.document),
+        _settings=lambda: {**made.settings(), **ranking.report(), **given, **report},
         _explain=lambda doc: made.explain(ranking, doc),
-        _highlight=lambda doc, options: _highlight(made, doc, options),
+        _highlight=made.highlight,
         _picture=searcher.settings.trust.picture,
         _passage=made.passage,
     )
 
 
-def _highlight(made: Run, doc: int, options: dict[str, Any]) -> list[Snippet]:
-    """From the first field that knows places in the text: words before latent terms, as fields are ordered."""
-    best: list[Snippet] = []
-    for retriever in made.retrievers.values():
-        best = retriever.highlight(doc, options)
-        if any(snippet.marks for snippet in best):
-            return best
-    return best
-
-
-def explain_id(searcher: Searcher, query: Query, plan: SearchPlan, doc_id: str) -> Explanation:
-    """A document's score for a query, whether it finds it or not."""
-    return Run(searcher, query, plan).explain_any(searcher.number(doc_id))
-
-
-__all__ = ["FolderAnswers", "explain_id", "make_plan", "results"]
+def check_bonus(bonus: Any) -> None:
+    """A usable reward for exact matches."""
+    if (
+        isinstance(bonus, bool)
+        or not isinstance(bonus, int | float | np.number)
+        or not 0.0 <= bonus <= sys.float_info.max
+    ):
+        raise InvalidInput(f"exact_match_bonus must be a number from 0, not {shown(bonus)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,15 +29,13 @@ Mask = npt.NDArray[np.bool_]
 
 _IDS_AT_ONCE = 4_096
 
-_KEPT_CHARS = 1 << 20
-"""Characters of a text that a hit keeps once it was read: there may be thousands of hits."""
-
 
 class Searcher:
     """An immutable snapshot, shared by all results that came from it."""
 
     def __init__(self, snapshot: Snapshot, settings: Settings, cache_bytes: int) -> None:
         self.snapshot = snapshot
+        self.generation = snapshot.generation
         self.settings = settings
         self._cache_bytes = cache_bytes
         self._searchers: dict[str, FieldSearcher] = {}
@@ -51,19 +49,15 @@ class Searcher:
     def __len__(self) -> int:
         return sum(s.n_live for s in self.snapshot.segments)
 
-    @property
-    def generation(self) -> int:
-        return self.snapshot.generation
-
     def field_searcher(self, name: str) -> FieldSearcher:
         """The searcher of a field, made on first use."""
-        field = self.settings.postings(name)
-        with self._lock:
-            if name not in self._searchers:
-                self._searchers[name] = FieldSearcher(
-                    name, self.snapshot.segments, field.scoring, field.pruning, self._cache_bytes
-                )
-            return self._searchers[name]
+        found = self._searchers.get(name)
+        if found is None:
+            field = self.settings.postings(name)
+            made = FieldSearcher(name, self.snapshot.segments, field.scoring, field.pruning, self._cache_bytes)
+            with self._lock:
+                found = self._searchers.setdefault(name, made)
+        return found
 
     def dense(self, name: str) -> DenseSearcher:
         """The searcher of a dense field, made on first use."""
@@ -182,10 +176,6 @@ class Searcher:
         segment, doc = self.place(number)
         return Document(segment.docs.id(doc), *segment.docs.content(doc))
 
-    def loader(self, number: int) -> Callable[[], Document]:
-        """Reads a document when somebody asks for it, and keeps it unless it is large."""
-        return _Loader(self, number)
-
     def vector(self, number: int, name: str = "default") -> npt.NDArray[np.float32] | None:
         """The pooled vector of a document, None if it has none; of a long text the mean of those of its passages."""
         segment, doc = self.place(number)
@@ -197,20 +187,3 @@ class Searcher:
         if len(found) <= 1:
             return found[0] if len(found) else None
         return unit(found.mean(axis=0))
-
-
-class _Loader:
-    __slots__ = ("_doc", "_found", "_searcher")
-
-    def __init__(self, searcher: Searcher, doc: int) -> None:
-        self._searcher = searcher
-        self._doc = doc
-        self._found: Document | None = None
-
-    def __call__(self) -> Document:
-        found = self._found
-        if found is None:
-            found = self._searcher.document(self._doc)
-            if len(found.text or "") <= _KEPT_CHARS:
-                self._found = found
-        return found

@@ -13,7 +13,7 @@ from zipfian.collection.languages import Languages
 from zipfian.collection.results import Document
 from zipfian.collection.trust import NOTHING, Trust
 from zipfian.errors import FormatTooNew, IndexCorrupt, InvalidInput, LimitExceeded, shown
-from zipfian.fields.base import Field, PostingField, VectorField
+from zipfian.fields.base import Field, PostingField, Takes, VectorField
 from zipfian.fields.item import Item, Stored
 from zipfian.fields.model import FindScalar
 from zipfian.fields.named import check_field, check_field_name, check_together
@@ -47,6 +47,11 @@ class Settings:
     def ask_languages(self) -> bool:
         """Whether some field does something else with a text in another language."""
         return any(field.asks_language for field in self.fields.values())
+
+    @functools.cached_property
+    def taken(self) -> tuple[tuple[str, Field, Takes], ...]:
+        """The fields, and what a query must have for each to answer it."""
+        return tuple((name, field, field.takes) for name, field in self.fields.items())
 
     def tell(self, items: Sequence[Item]) -> Settings:
         """Give documents the language of their text where some field asks; what is then known of the collection's."""

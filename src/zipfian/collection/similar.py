@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zipfian.collection.results import Results
+from zipfian.collection.results import Results, without
 from zipfian.collection.searcher import Searcher
 from zipfian.errors import InvalidInput, shown
 from zipfian.fields.base import Field
@@ -39,7 +38,7 @@ def similar(
         query = _query(collection, doc_id, name, fields[name])
         if query is not None:
             found = collection.search(query, k + offset + 1, where, fields=name)
-            return _without(found, doc_id, k, offset)
+            return without(found, doc_id, k, offset)
     raise InvalidInput(f"document {shown(doc_id)} has nothing that field {' or '.join(names)} could look for others by")
 
 
@@ -81,10 +80,3 @@ def heaviest_terms(searcher: Searcher, number: int, name: str) -> Terms | None:
     weights = statistics.weights(np.array([strongest[at] for at in sorted(strongest)]))
     heavy = np.sort(np.argsort(-weights, kind="stable")[:HEAVIEST])
     return Terms(ids[heavy], weights[heavy])
-
-
-def _without(found: Results, doc_id: str, k: int, offset: int) -> Results:
-    """The hits without the document itself; those behind it move up by one."""
-    others = [hit for hit in found if hit.id != doc_id]
-    hits = tuple(replace(hit, rank=rank) for rank, hit in enumerate(others, start=1))
-    return replace(found, hits=hits[offset : offset + k], settings={**found.settings, "k": k, "offset": offset})

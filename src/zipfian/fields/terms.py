@@ -49,15 +49,17 @@ def check_terms(value: Any, n_terms: int) -> Terms:
         raise InvalidInput(f"term ids must be whole numbers, not {ids.dtype}")
     if len(ids) > limits.MAX_DOCUMENT_TERMS:
         raise LimitExceeded(f"{len(ids)} terms, the limit is {limits.MAX_DOCUMENT_TERMS}")
-    ascending = bool((ids[1:] > ids[:-1]).all())
+    ascending = bool(np.logical_and.reduce(ids[1:] > ids[:-1]))
     low, high = (int(ids[0]), int(ids[-1])) if ascending else (int(ids.min()), int(ids.max()))
     if low < 0 or high >= n_terms:
         raise InvalidInput(f"term ids must lie in 0 .. {n_terms - 1}; found {low} .. {high}")
     if not ascending:
         raise InvalidInput("term ids must ascend without duplicates")
-    check_weights(weights)
+    if weights.dtype.kind not in "fiu" or not np.maximum.reduce(weights) <= limits.MAX_WEIGHT:
+        check_weights(weights)  # says what is wrong
     stored = weights.astype(np.float32)
-    if float(stored.min()) <= 0.0:
+    if not np.minimum.reduce(stored) > 0.0:
+        check_weights(weights)
         raise InvalidInput("weights must be above 0 (as 32-bit numbers): leave a term out instead")
     return Terms(ids.astype(np.int32), stored)
 
@@ -67,19 +69,23 @@ def store_terms(item: Item, field_name: str, field: PostingField, value: Any) ->
     try:
         terms = prune_terms(check_terms(value, field.n_terms), field.pruning)
         stored: npt.NDArray[Any] = terms.weights
+        lost = 0
         if field.tf == "fixed":
             fixed = fixed_steps(terms.weights, field.scale)
             item.clipped += fixed.clipped
             item.zeroed += fixed.zeroed
-            stored = fixed.steps
+            stored, lost = fixed.steps, fixed.zeroed
         elif field.tf == "count":
             if np.any(terms.weights != np.rint(terms.weights)) or (len(terms) and terms.weights.max() >= 2**24):
                 raise InvalidInput(f"this field stores counts: weights must be whole numbers below {2**24}")
             stored = terms.weights.astype(np.uint32)
     except (InvalidInput, LimitExceeded) as e:
         raise type(e)(f"field {field_name!r}: {e}") from None
-    keep = stored > 0
-    item.terms[field_name] = (terms.ids[keep], stored[keep])
+    ids = terms.ids
+    if lost:  # a weight that rounds to nothing is no posting
+        keep = stored > 0
+        ids, stored = ids[keep], stored[keep]
+    item.terms[field_name] = (ids, stored)
 
 
 def terms_batch(name: str, tf: TfKind, items: Iterable[Item]) -> FieldBatch:

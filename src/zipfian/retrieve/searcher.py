@@ -63,7 +63,7 @@ class FieldSearcher:
         self._cache_bytes = cache_bytes
         self._lock = threading.RLock()
         self._stats: dict[str, FieldStatistics] = {}
-        self._norms: dict[Scoring, F64] = {}
+        self._formulas: dict[Scoring, tuple[F64, F64]] = {}
         self._cache: PostingCache | None = None
         self._local = threading.local()
 
@@ -112,7 +112,7 @@ class FieldSearcher:
             return out_docs[:0], out_scores[:0]
         allowed = self._pad(mask)
         postings, slots, cached = self._lists(query)
-        norm, spec = self.norms(query.scoring), query.scoring.kernel().array()
+        norm, spec = self._formula(query.scoring)
         if cached and query.scoring == self.scoring:
             n = kernels.topk(
                 postings, _no_rows(), windows(n_docs), norm, spec, slots, query.weight, limit, allowed,
@@ -131,8 +131,7 @@ class FieldSearcher:
         if not query.terms or not len(docs):
             return np.zeros(len(docs), np.float64)
         postings, slots, _ = self._lists(query)
-        spec = query.scoring.kernel().array()
-        out: F64 = kernels.score_docs(postings, self.norms(query.scoring), spec, slots, query.weight, docs)
+        out: F64 = kernels.score_docs(postings, *self._formula(query.scoring), slots, query.weight, docs)
         return out
 
     def contributions(self, query: TermQuery, doc: int) -> tuple[F64, npt.NDArray[np.float32]]:
@@ -146,7 +145,7 @@ class FieldSearcher:
         if not query.terms:
             return parts, tf
         postings, slots, _ = self._lists(query)
-        norm, spec = self.norms(query.scoring), query.scoring.kernel().array()
+        norm, spec = self._formula(query.scoring)
         one = np.array([doc], np.int64)
         plain = np.array([2.0, 1.0, 0.0, 0.0, 1.0])  # the linear family: the stored weight itself
         for j in range(len(slots)):
@@ -157,12 +156,16 @@ class FieldSearcher:
 
     def norms(self, scoring: Scoring) -> F64:
         """One number per document; computed once per formula and kept."""
+        return self._formula(scoring)[0]
+
+    def _formula(self, scoring: Scoring) -> tuple[F64, F64]:
+        """Norms and kernel settings of a formula, made once and kept."""
         with self._lock:
-            found = self._norms.get(scoring)
+            found = self._formulas.get(scoring)
             if found is None:
-                if len(self._norms) > 8:  # a sweep over k1 and b must not fill the memory
-                    self._norms = {s: n for s, n in self._norms.items() if s == self.scoring}
-                found = self._norms[scoring] = self._compute_norms(scoring)
+                if len(self._formulas) > 8:  # a sweep over k1 and b must not fill the memory
+                    self._formulas = {s: n for s, n in self._formulas.items() if s == self.scoring}
+                found = self._formulas[scoring] = self._compute_norms(scoring), scoring.kernel().array()
             return found
 
     @property
@@ -181,9 +184,9 @@ class FieldSearcher:
         stats = self.statistics()
         with self._lock:
             if self._cache is None:
-                spec = self.scoring.kernel().array()
-                norm = self.norms(self.scoring)
-                self._cache = PostingCache(stats.n_docs, stats.n_postings, norm, spec, self._cache_bytes)
+                self._cache = PostingCache(
+                    stats.n_docs, stats.n_postings, *self._formula(self.scoring), self._cache_bytes
+                )
         found = self._cache.lists(query.terms, query.df, lambda i: stats.postings(query.terms[i]))
         if found is not None:
             return found[0], found[1], True

@@ -24,17 +24,19 @@ def check_k(k: Any) -> int:
     return value
 
 
-def check_offset(offset: Any, k: int) -> int:
-    """A usable number of hits to pass over before the k that are wanted."""
-    value = _whole("offset", offset)
+def check_offset(offset: Any, k: Any) -> tuple[int, int]:
+    """A usable number of hits to pass over, and of those that are wanted after them."""
+    wanted, value = check_k(k), _whole("offset", offset)
     if value < 0:
         raise InvalidInput(f"offset must be at least 0, not {shown(value)}")
-    if value + k > limits.MAX_K:
-        raise LimitExceeded(f"offset + k is {shown(value + k)}, the limit is {limits.MAX_K}")
-    return value
+    if value + wanted > limits.MAX_K:
+        raise LimitExceeded(f"offset + k is {shown(value + wanted)}, the limit is {limits.MAX_K}")
+    return value, wanted
 
 
 def _whole(name: str, given: Any) -> int:
+    if type(given) is int:  # nearly always, and looking for the method costs several microseconds
+        return given
     if isinstance(given, bool) or not isinstance(given, SupportsIndex):
         raise InvalidInput(f"{name} must be a whole number, not {shown(given)}")
     try:

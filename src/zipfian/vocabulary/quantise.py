@@ -102,6 +102,9 @@ def to_fixed(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer], scale:
 def fixed_steps(weights: npt.NDArray[np.floating] | npt.NDArray[np.integer], scale: float) -> Fixed:
     """As `to_fixed`, for weights and a scale that were checked before."""
     exact = np.rint(weights.astype(np.float64) * scale)
+    low, high = np.minimum.reduce(exact, axis=None, initial=1.0), np.maximum.reduce(exact, axis=None, initial=0.0)
+    if low > 0.0 and high <= limits.MAX_FIXED_STEPS:  # nearly always: nothing is lost
+        return Fixed(exact.astype(np.uint32), 0, 0)
     steps = np.minimum(exact, limits.MAX_FIXED_STEPS).astype(np.uint32)
     return Fixed(
         steps=steps,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded
-from zipfian.language import detect, detector_version
+from zipfian.language import NAMES, detect, detector_version
 from zipfian.types import FieldBatch, TfKind, Token
 from zipfian.vocabulary._analyser import Analyser
 from zipfian.vocabulary._batch import count_batch
@@ -131,10 +131,12 @@ class Words:
             return self._only
         if language is None or language == AUTO:
             language = detect(text).language or NONE
-        name = language_name(language)
-        found = self._analysers.get(name)
+        found = self._analysers.get(language)
         if found is None:  # two threads may make one each: they are equal, and the later one stays
-            self._analysers[name] = found = Analyser(self.settings, name)
+            name = language_name(language)
+            self._analysers[name] = found = self._analysers.get(name) or Analyser(self.settings, name)
+            if language in NAMES:  # not every way of writing it
+                self._analysers[language] = found
         return found
 
     def _chunks_or_counts(self, item: _Known) -> Iterable[tuple[Analyser, str]] | Mapping[str, int]:

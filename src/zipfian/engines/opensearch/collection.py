@@ -18,11 +18,11 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.collection.asking import Answers
 from zipfian.collection.collection import Collection
 from zipfian.collection.facets import Facet
 from zipfian.collection.items import check_id
 from zipfian.collection.results import Document
+from zipfian.collection.search import Answers
 from zipfian.collection.store import Existing, Skipped
 from zipfian.collection.terms import TermList, TermPage
 from zipfian.collection.trust import Trust
@@ -150,6 +150,7 @@ class OpenSearchCollection(Collection):
     ) -> npt.NDArray[np.float64]:
         reader = self.reader()
         reader.settings.read(query)
+        query.check(field, reader.settings.field(field))
         prepared = make_retriever(reader, field, query, scoring)
         docs = reader.numbers([check_id(i) for i in ids])
         scores = prepared.score(docs)

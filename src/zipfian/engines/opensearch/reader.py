@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -276,9 +276,6 @@ class Reader:
         """A document by id, as of the last refresh."""
         found = self.client.call("POST", f"/{self.index}/_mget", {"ids": [doc_id]}, {"realtime": False})["docs"][0]
         return document(doc_id, found["_source"], self.where) if found.get("found") else None
-
-    def loader(self, number: int) -> Callable[[], Document]:
-        return lambda: self.document(number)
 
     def vectors(self, docs: Iterable[int], name: str) -> npt.NDArray[np.float32]:
         """Pooled vectors of documents; a row of NaN where one has none."""

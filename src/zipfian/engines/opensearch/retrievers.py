@@ -232,11 +232,10 @@ class PostingsRetriever:
 def make_retriever(
     reader: Reader, name: str, query: Query, scoring: Scoring | None = None, ann: str | None = None
 ) -> PostingsRetriever | VectorRetriever:
-    """The query for one field, which must be able to answer it."""
+    """The query for one field, which is known to be able to answer it."""
     field = reader.settings.field(name)
     no_formula(scoring)
     no_faiss(ann)
-    query.check(name, field)
     return VectorRetriever(reader, name, query) if field.has_vectors else PostingsRetriever(reader, name, query)
 
 

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from zipfian.collection.asking import Asking
 from zipfian.collection.execute import Run
 from zipfian.collection.plan import SearchPlan, make_plan
 from zipfian.collection.results import Results
-from zipfian.collection.search import results
+from zipfian.collection.search import Request, results
 from zipfian.collection.settings import Settings
 from zipfian.engines.opensearch.reader import PAUSES_S, Reader
 from zipfian.engines.opensearch.retrievers import make_retriever, no_faiss, no_formula
@@ -20,9 +19,9 @@ from zipfian.fuse.ranking import Ranking
 from zipfian.types import Explanation
 
 
-def cluster_plan(reader: Reader, query: Query, **how: Any) -> SearchPlan:
+def cluster_plan(reader: Reader, query: Query, k: int = 1, **how: Any) -> SearchPlan:
     """The plan of the embedded engine, unless a cluster cannot carry it out."""
-    plan = make_plan(reader.settings, query, **how)
+    plan = make_plan(reader.settings, query, k, **how)
     if plan.scoring:
         raise InvalidInput(
             f"method {plan.name!r} scores a field by another formula than its own, and the formula is part "
@@ -44,22 +43,23 @@ class ClusterAnswers:
         """Fields and fields."""
         return self._reader().settings
 
-    def plan(self, asking: Asking) -> SearchPlan:
+    def plan(self, request: Request) -> SearchPlan:
         """How a search will be carried out."""
-        no_formula(asking.how.get("scoring"))
-        no_faiss(asking.how.get("ann"))
-        return cluster_plan(self._reader(), asking.query, k=asking.depth, **asking.how)
+        no_formula(request.how.get("scoring"))
+        no_faiss(request.how.get("ann"))
+        return cluster_plan(self._reader(), request.query, request.depth, **request.how)
 
-    def run(self, asking: Asking, plan: SearchPlan) -> Results:
+    def run(self, request: Request, plan: SearchPlan | None = None) -> Results:
         """Carry it out; several requests see one point in time."""
-        reader, depth, bonus = self._reader(), asking.depth, asking.bonus
-        start, encoded = time.perf_counter(), asking.query.seconds[0]
-        made = Run(reader, asking.query, plan, make_retriever)
+        reader, depth, bonus = self._reader(), request.depth, request.bonus
+        start, encoded = time.perf_counter(), request.query.seconds[0]
+        plan = plan or self.plan(request)
+        made = Run(reader, request.query, plan, make_retriever)
         prepare = time.perf_counter() - start
-        mask = reader.mask(asking.where)
+        mask = reader.mask(request.where)
         one = len(plan.fields) == 1 and not plan.reranks and not reader.settings.field(plan.fields[0]).has_vectors
         ranking = made.search(depth, mask, bonus) if one else _pinned(reader, lambda: made.search(depth, mask, bonus))
-        return results(reader, made, ranking, asking, self._generation, {}, start, encoded, {"prepare": prepare})
+        return results(reader, made, ranking, request, self._generation, start, encoded, times={"prepare": prepare})
 
 
 def _pinned(reader: Reader, search: Callable[[], Ranking]) -> Ranking:

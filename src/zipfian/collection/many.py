@@ -1,93 +1,35 @@
-"""One search as a caller wrote it, checked; and many of them answered together."""
+"""Many searches answered together: an encoder sees their queries at once, and they share some threads."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from zipfian import deadline, limits
 from zipfian.collection.plan import SearchPlan
 from zipfian.collection.results import Results
+from zipfian.collection.search import OTHERS, PLANNED, Answers, Request
 from zipfian.collection.settings import Settings
 from zipfian.encode.session import available_threads
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.fields.query import Query, encode_together
-from zipfian.retrieve.validate import check_k, check_offset
+from zipfian.retrieve.validate import check_k
 
 AT_ONCE = 64
 """Queries encoded together: 50 MB of patches where they are pictures."""
 
-PLANNED = {
-    "fields": "fields",
-    "method": "method",
-    "preset": "preset_name",
-    "scoring": "scoring",
-    "rerank_depth": "depth",
-    "ann": "ann",
-}
-"""Options of a search that its plan follows from, and what `make_plan` calls them."""
 
-OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus", "adjust")
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What is looked for, which of its hits are wanted, and how."""
-
-    query: Query
-    k: int
-    offset: int = 0
-    where: Mapping[str, Any] | None = None
-    bonus: float = 0.0
-    how: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    """For `make_plan`."""
-
-    @classmethod
-    def of(cls, query: Any, image: Any, k: Any, options: Mapping[str, Any]) -> Asking:
-        """From the arguments of `Collection.search`."""
-        offset, bonus = options.get("offset", 0), options.get("exact_match_bonus", 0.0)
-        check_offset(offset, check_k(k))
-        check_bonus(bonus)
-        how = {PLANNED[name]: value for name, value in options.items() if name in PLANNED}
-        made = Query.of(query, image, options.get("query_encoder"), options.get("adjust"))
-        return cls(made, k, offset, options.get("where"), bonus, how)
-
-    @property
-    def depth(self) -> int:
-        """Hits that must be found for the wanted ones to be among them."""
-        return self.offset + self.k
-
-
-class Answers(Protocol):
-    """What an engine answers searches with: one state of a collection."""
-
-    @property
-    def settings(self) -> Settings:
-        """Fields and columns."""
-
-    def plan(self, asking: Asking) -> SearchPlan:
-        """How a search will be carried out."""
-
-    def run(self, asking: Asking, plan: SearchPlan) -> Results:
-        """Carry it out; called from several threads."""
-
-
-def askings(queries: Any, images: Any, k: Any, options: Mapping[str, Any]) -> list[Asking]:
+def requests(queries: Any, images: Any, k: Any, options: Mapping[str, Any]) -> list[Request]:
     """The arguments of `Collection.search_many` as searches."""
     for name in options:
         if name not in PLANNED and name not in OTHERS:
             known = ", ".join((*OTHERS, *PLANNED))
             raise InvalidInput(f"search_many has no option {shown(name)}; options of a search are {known}")
     most = limits.MAX_BATCH_HITS // check_k(k)
-    return [Asking.of(query, image, k, options) for query, image in _pairs(queries, images, most)]
+    return [Request.of(query, image, k, options) for query, image in _pairs(queries, images, most)]
 
 
 def _pairs(queries: Any, images: Any, most: int) -> Iterator[tuple[Any, Any]]:
@@ -114,10 +56,10 @@ def _listed(name: str, given: Any, most: int) -> list[Any] | None:
     return out
 
 
-def answer_all(answers: Answers, wanted: Sequence[Asking], threads: int | None) -> list[Results]:
+def answer_all(answers: Answers, wanted: Sequence[Request], threads: int | None) -> list[Results]:
     """Answers in order: an encoder sees many queries at once, and the searches share some threads."""
     check_threads(threads)
-    plans = [answers.plan(asking) for asking in wanted]
+    plans = [answers.plan(request) for request in wanted]
     out: list[Results] = []
     with ThreadPoolExecutor(max(1, min(threads or available_threads(), len(wanted)))) as pool:
         for start in range(0, len(wanted), AT_ONCE):
@@ -129,11 +71,11 @@ def answer_all(answers: Answers, wanted: Sequence[Asking], threads: int | None) 
     return out
 
 
-def _encode(settings: Settings, some: Sequence[Asking], plans: Sequence[SearchPlan]) -> None:
+def _encode(settings: Settings, some: Sequence[Request], plans: Sequence[SearchPlan]) -> None:
     """The passes that the plans' fields will ask for, one for all queries with the same fields."""
     groups: dict[tuple[str, ...], list[Query]] = {}
-    for asking, plan in zip(some, plans, strict=True):
-        query = asking.query.asked_by(plan.query_encoder)
+    for request, plan in zip(some, plans, strict=True):
+        query = request.query.asked_by(plan.query_encoder)
         if query.vector is not None or query.terms is not None:
             continue
         names = (*plan.fields, *filter(None, (plan.reranker, plan.captions, plan.late)))
@@ -151,13 +93,3 @@ def check_threads(threads: Any) -> None:
         raise InvalidInput(
             f"threads must be a whole number from 1 to {limits.MAX_SEARCH_THREADS}, not {shown(threads)}"
         )
-
-
-def check_bonus(bonus: Any) -> None:
-    """A usable reward for exact matches."""
-    if (
-        isinstance(bonus, bool)
-        or not isinstance(bonus, int | float | np.number)
-        or not 0.0 <= bonus <= sys.float_info.max
-    ):
-        raise InvalidInput(f"exact_match_bonus must be a number from 0, not {shown(bonus)}")
