@@ -25,8 +25,8 @@ from zipfian import Collection
 
 ROOT = Path(zipfian.__file__).parent
 
-HELD = ("types.py", "errors.py", "limits.py", "objects.py")
-"""What is passed along: values, errors and numbers."""
+HELD = ("types.py", "errors.py", "limits.py", "objects.py", "deadline.py")
+"""What is passed along: values, errors and numbers, and when the time is over."""
 
 DOORS = ("index/", "storage/", "retrieve/kernels/", "compiled/")
 """Folders of which only the door is seen from above."""

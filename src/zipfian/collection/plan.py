@@ -111,7 +111,8 @@ class SearchPlan:
 def make_plan(settings: Settings, query: Query, k: int = 1, *, ann: str | None = None, **how: Any) -> SearchPlan:
     """The plan for k hits of a query; `how` as for `_exact_plan`, `ann` a FAISS family for its dense fields."""
     settings.read(query)
-    check_adjusted(query.adjust, settings.fields)
+    if query.adjust:
+        check_adjusted(query.adjust, settings.fields)
     plan = _exact_plan(settings, query, k, **how)
     if query.language is not None:
         plan = replace(plan, language=query.language)

@@ -110,7 +110,7 @@ class PostingsRetriever:
         self._shown = field if other is None else searcher.settings.postings(other)
         """The field whose postings are searched: it knows where its terms stand."""
         self._passages = self._postings.passages
-        self._terms = query.terms_in(name, field)
+        self._terms = query.terms_in(name, field) if query.adjust else field.terms_of(query)
         own = None if other is None else field.scoring  # None: the formula that the postings are kept ready for
         self.prepared: TermQuery = self._postings.prepare(self._terms, scoring or own)
 

@@ -41,7 +41,7 @@ class Query:
         self.vector: Vector | None = None
         self.image: ImageSource | None = None
         self.mode = mode
-        self.adjust: Factors = check_adjust(adjust)
+        self.adjust: Factors = {} if adjust is None else check_adjust(adjust)
         """What the weights of its terms are multiplied by, by field and term."""
         self.language: str | None = None
         """ISO 639-1 code of the language of the text, once a collection whose fields ask for it has told."""
