@@ -117,9 +117,11 @@ def confidence(context: Context) -> Made:
     """Every collection that was given, by each field alone and by the hybrid."""
     given = [asked for asked in COLLECTIONS if asked.name in context.data]
     unknown = [name for name in context.data if name not in {asked.name for asked in COLLECTIONS}]
-    if unknown or not given:
+    if unknown:
         known = ", ".join(asked.name for asked in COLLECTIONS)
-        raise InvalidInput(f"confidence is measured on collections it knows ({known}), not {unknown or 'none'}")
+        raise InvalidInput(f"confidence is measured on collections it knows ({known}), not {', '.join(unknown)}")
+    if not given:
+        context.path(COLLECTIONS[0].name)
     loaded = {asked.name: load(asked, context.path(asked.name)) for asked in given}
     rows: list[dict[str, Any]] = []
     together: dict[str, list[Seen]] = {}
