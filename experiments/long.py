@@ -213,4 +213,31 @@ def mean_words(texts: Any) -> int:
     return round(sum(lengths) / len(lengths))
 
 
+def page(data: Mapping[str, Any]) -> list[str]:
+    """The lines of the two tables that docs/passages.md shows, from what was written of this one."""
+    out: list[str] = []
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for row in data["rows"]:
+        found.setdefault((row["documents of"], row["asked by"], row["queries"]), {})[row["method"]] = row
+    for key, methods in found.items():
+        meaning = "dense" if "dense" in methods else "multilingual"
+        for way in ("whole", "passages"):
+            cells = (_cell(methods.get(name), way) for name in ("words", "latent", meaning, "hybrid"))
+            out.append(f"| {' | '.join([*map(str, key), way, *cells])} |")
+    for cost in data["settings"]["costs"]:
+        if cost["asked by"] == "query":
+            passages = "" if cost["passages"] is None else f" {cost['passages']:,}"
+            numbers = f"{cost['postings']:,} | {cost['bytes']:,}"
+            times = f"{cost['index seconds']:.0f} | {cost['hybrid ms a query']:.1f}"
+            out.append(f"| {cost['documents of']} | query | {cost['read']} |{passages} | {numbers} | {times} |")
+    return out
+
+
+def _cell(row: Mapping[str, Any] | None, way: str) -> str:
+    if row is None:
+        return ""
+    mark = "*" if way == "passages" and row["Holm p"] <= 0.05 else ""
+    return f"{row[way]:.3f}".removeprefix("0") + mark
+
+
 TABLES = (Table("long", "long documents, whole and by passage", tuple(source.name for source in SOURCES), long),)
