@@ -1,0 +1,45 @@
+// A picture with patches lit over it.
+import { Element, define, html, nothing, svg } from "./base.js";
+
+class HeatMap extends Element {
+  #address = "";
+
+  /** Where a key is asked for, a picture's address is a promise. */
+  changed(property) {
+    if (property !== "src") return;
+    this.#address = "";
+    const given = this.src;
+    Promise.resolve(given).then((address) => {
+      if (this.src !== given) return;
+      this.#address = address;
+      this.update();
+    }, () => {});
+  }
+
+  template() {
+    const grid = this.patches[0];
+    return html`<figure class="heat">
+      <img src=${this.#address || nothing} alt=${this.alt} loading="lazy" @error=${(event) => event.target.closest("figure").classList.add("broken")} />
+      ${grid
+        ? html`<svg viewBox="0 0 ${grid.columns} ${grid.rows}" preserveAspectRatio="none" aria-hidden="true">
+            <path class="shade" d="M0 0H${grid.columns}V${grid.rows}H0Z" />
+            ${this.#cells().map((cell) => svg`<rect class="patch ${this.accent}" x=${cell.column} y=${cell.row} width="1" height="1" opacity=${cell.opacity} />`)}
+          </svg>`
+        : ""}
+      ${this.caption ? html`<figcaption>${this.caption}</figcaption>` : ""}
+    </figure>`;
+  }
+
+  /** One cell for each patch; several strengths in one cell count as the strongest. */
+  #cells() {
+    const cells = new Map();
+    for (const { row, column, strength = 1 } of this.patches) {
+      const at = `${row} ${column}`;
+      if (!cells.has(at) || cells.get(at).strength < strength) cells.set(at, { row, column, strength });
+    }
+    const most = Math.max(...[...cells.values()].map((cell) => cell.strength)) || 1;
+    return [...cells.values()].map((cell) => ({ ...cell, opacity: (0.25 + 0.6 * (cell.strength / most)).toFixed(3) }));
+  }
+}
+
+define("zf-heat-map", HeatMap, { src: "", alt: "", patches: [], accent: "f-visual", caption: "" });

@@ -1,0 +1,31 @@
+// Offsets count characters (code points); strings here count UTF-16 units. And: which places a part of a score stands at.
+
+/** A function from code points to units of this text. */
+export function unitsOf(text) {
+  if (!/[\ud800-\udfff]/.test(text)) return (n) => Math.min(n, text.length);
+  const at = [0];
+  for (const character of text) at.push(at.at(-1) + character.length);
+  return (n) => at[Math.min(n, at.length - 1)];
+}
+
+/** A text cut where marks begin and end: runs of {text, keys}, `keys` being the marks that cover it. */
+export function runs(text, marks, from = 0) {
+  const units = unitsOf(text);
+  const cuts = new Set([0, text.length]);
+  const placed = marks
+    .map((mark) => ({ ...mark, start: units(Math.max(0, mark.start - from)), end: units(Math.max(0, mark.end - from)) }))
+    .filter((mark) => mark.end > mark.start);
+  for (const mark of placed) cuts.add(mark.start).add(mark.end);
+  const sorted = [...cuts].sort((a, b) => a - b);
+  return sorted.slice(1).map((end, n) => {
+    const start = sorted[n];
+    return { text: text.slice(start, end), marks: placed.filter((mark) => mark.start <= start && mark.end >= end) };
+  });
+}
+
+/** Places in a text. */
+export const inText = (part) => (part.evidence ?? []).filter((place) => "start" in place && place.in !== "query");
+
+/** Patches, of the hit or of the query. */
+export const patches = (part, query = false) =>
+  (part.evidence ?? []).filter((place) => "row" in place && (place.in === "query") === query);

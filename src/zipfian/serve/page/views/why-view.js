@@ -1,0 +1,73 @@
+// The reasons of one document: fetched with their places when it is opened; and why it stands above another.
+import { Element, define, html } from "../elements/base.js";
+import "../elements/state-note.js";
+import "../elements/versus-panel.js";
+import "../elements/why-panel.js";
+import { explain } from "../lib/asking.js";
+import * as api from "../lib/api.js";
+import { titled } from "../lib/format.js";
+import { addressOf } from "../lib/pictures.js";
+import { go } from "../lib/router.js";
+
+class WhyView extends Element {
+  #answer = null;
+  #versus = null;
+  #document = null;
+  #problem = null;
+  #asked = "";
+  #key = "";
+
+  changed() {
+    const { state, s, hit } = this;
+    if (!state || !s || !hit) return;
+    const key = JSON.stringify([state.c, state.q, state.picture, state.like, state.above, s, hit.id]);
+    if (key === this.#key) return;
+    this.#key = key;
+    this.#load(key);
+  }
+
+  async #load(key) {
+    const { state, s, info, hit } = this;
+    const still = () => this.#key === key;
+    this.#problem = null;
+    try {
+      const [answer, document, versus, asked] = await Promise.all([
+        state.like ? null : explain(state, s, info, hit.id, ""),
+        hit.text_cut || hit.text === undefined ? api.documentOf(state.c, hit.id) : hit,
+        state.above && !state.like ? explain(state, s, info, hit.id, state.above) : null,
+        state.picture ? addressOf(state.picture) : state.like ? api.thumbnail(state.c, state.like, 640) : "",
+      ]);
+      if (still()) [this.#answer, this.#document, this.#versus, this.#asked] = [answer, document, versus, asked];
+    } catch (problem) {
+      if (still()) this.#problem = problem;
+    }
+    this.update();
+  }
+
+  template() {
+    const { state, hit, info } = this;
+    if (this.#problem) return html`<zf-state-note .problem=${this.#problem} @zf-again=${() => this.#load(this.#key)}></zf-state-note>`;
+    const tree = this.#answer?.explanation ?? hit.explanation;
+    if (!tree) return html`<zf-state-note .waiting=${"Taking the score apart"}></zf-state-note>`;
+    return html`<section class="why" aria-label="Why ${hit.id}">
+      <zf-why-panel .tree=${tree} .info=${info} .collection=${state.c} .id_=${hit.id} .text=${this.#document?.text ?? hit.text ?? ""} .picture=${hit.picture ?? false}
+        .asked=${this.#asked} .adjust=${this.s.adjust} .adjustable=${!state.like}></zf-why-panel>
+      ${state.like ? "" : this.#above()}
+    </section>`;
+  }
+
+  #above() {
+    const { hit, hits, state, info } = this;
+    const others = hits.filter((one) => one.id !== hit.id);
+    if (!others.length) return "";
+    return html`<div class="above">
+      <label>Compare with <select @change=${(event) => go({ above: event.target.value })}>
+        <option value="">…</option>
+        ${others.map((one) => html`<option value=${one.id} ?selected=${one.id === state.above}>${one.rank}. ${titled(one.text, 60) || one.id}</option>`)}
+      </select></label>
+      ${this.#versus ? html`<zf-versus-panel .tree=${this.#versus.explanation} .info=${info} .a=${hit.id} .b=${state.above}></zf-versus-panel>` : ""}
+    </div>`;
+  }
+}
+
+define("zf-why-view", WhyView, { state: null, s: null, info: null, hit: null, hits: [] });
