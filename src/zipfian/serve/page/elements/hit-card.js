@@ -53,7 +53,7 @@ class HitCard extends Element {
     const parts = shares(this.hit, this.info);
     return html`<zf-score-bar .parts=${parts} .value=${this.hit.score} .scale=${this.scale}></zf-score-bar>
       <p class="sum" aria-hidden="true">
-        ${parts.map((part, n) => html`<span>${n && part.value >= 0 ? "+ " : ""}<i class="dot ${part.accent}"></i>${part.label} <b>${score(part.value)}</b></span>`)}
+        ${parts.map((part, n) => html`<span>${n && part.value >= 0 ? "+ " : ""}<i class="dot ${part.accent}"></i>${part.label} <b>${score(part.value, this.hit.score)}</b></span>`)}
       </p>`;
   }
 

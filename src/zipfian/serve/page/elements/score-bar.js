@@ -15,16 +15,16 @@ class ScoreBar extends Element {
       ${up.map((part) => {
         const left = at;
         at += part.value;
-        return html`<span class="segment ${part.accent} ${part.key && part.key === this.lit ? "lit" : ""}" title="${part.label} ${score(part.value)}"
+        return html`<span class="segment ${part.accent} ${part.key && part.key === this.lit ? "lit" : ""}" title="${part.label} ${score(part.value, this.value)}"
           data-key=${part.key ?? ""} .style=${`left:${share(left)};width:${share(part.value)}`}></span>`;
       })}
-      ${lost ? html`<span class="lost" title="less ${score(lost)}" .style=${`left:${share(Math.max(0, gained - lost))};width:${share(Math.min(lost, gained))}`}></span>` : ""}
+      ${lost ? html`<span class="lost" title="less ${score(lost, this.value)}" .style=${`left:${share(Math.max(0, gained - lost))};width:${share(Math.min(lost, gained))}`}></span>` : ""}
     </div>`;
   }
 
   #told(parts) {
     const total = score(this.value ?? parts.reduce((sum, part) => sum + part.value, 0));
-    const most = parts.slice(0, 8).map((part) => `${part.label} ${score(part.value)}`);
+    const most = parts.slice(0, 8).map((part) => `${part.label} ${score(part.value, this.value)}`);
     return `${total} = ${most.join(" + ")}${parts.length > 8 ? ` + ${parts.length - 8} more` : ""}`.replaceAll("+ −", "− ");
   }
 }

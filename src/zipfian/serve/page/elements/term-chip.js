@@ -14,7 +14,7 @@ class TermChip extends Element {
       ${isTerm
         ? html`<a class="label" href=${this.href} title=${this.#title()}>${name(part)}</a>`
         : html`<span class="label" tabindex=${part.evidence?.length ? 0 : nothing}>${name(part)}</span>`}
-      <span class="value">${factor === 0 ? "muted" : signed(part.value)}${factor > 1 ? html` <small>×${factor}</small>` : ""}</span>
+      <span class="value">${factor === 0 ? "muted" : signed(part.value, this.like ?? part.value)}${factor > 1 ? html` <small>×${factor}</small>` : ""}</span>
       ${isTerm && this.adjustable
         ? html`<button class="tiny" aria-pressed=${factor === 0} aria-label="Mute ${name(part)}" title="Mute: search without it"
               @click=${() => this.#adjust(factor === 0 ? 1 : 0)}>${icon.mute}</button
@@ -43,4 +43,4 @@ const icon = {
   boost: html`<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M8 13V3.5M4 7.5l4-4 4 4" /></svg>`,
 };
 
-define("zf-term-chip", TermChip, { part: { label: "", value: 0 }, key: "", accent: "", href: "#", factor: 1, adjustable: true, lit: false });
+define("zf-term-chip", TermChip, { part: { label: "", value: 0 }, key: "", accent: "", href: "#", factor: 1, adjustable: true, lit: false, like: null });

@@ -15,7 +15,7 @@ class VersusPanel extends Element {
     const rest = rows.slice(SHOWN).reduce((sum, part) => sum + part.value, 0);
     const ahead = this.tree.value >= 0 ? this.a : this.b;
     return html`<p class="equation"><b>${ahead}</b> is ahead by <b>${score(Math.abs(this.tree.value))}</b>:
-        ${groups.map((one, n) => html`${n && one.value >= 0 ? "+ " : ""}<span><i class="dot ${accent(one.field, this.info)}"></i>${one.field || "other"} ${score(one.value)}</span> `)}</p>
+        ${groups.map((one, n) => html`${n && one.value >= 0 ? "+ " : ""}<span><i class="dot ${accent(one.field, this.info)}"></i>${one.field || "other"} ${score(one.value, this.tree.value)}</span> `)}</p>
       <table class="versus">
         <thead><tr><th scope="col">reason</th><th scope="col" class="left">for ${this.b}</th><th scope="col">for ${this.a}</th><th scope="col" class="number">difference</th></tr></thead>
         <tbody>
@@ -24,12 +24,12 @@ class VersusPanel extends Element {
               <th scope="row"><i class="dot"></i>${name(part)}</th>
               <td class="minus"><span .style=${`width:${part.value < 0 ? (-100 * part.value) / most : 0}%`}></span></td>
               <td class="plus"><span .style=${`width:${part.value > 0 ? (100 * part.value) / most : 0}%`}></span></td>
-              <td class="number">${signed(part.value)}</td>
+              <td class="number">${signed(part.value, most)}</td>
             </tr>`,
           )}
-          ${rows.length > SHOWN ? html`<tr><th scope="row">${rows.length - SHOWN} more</th><td></td><td></td><td class="number">${signed(rest)}</td></tr>` : ""}
+          ${rows.length > SHOWN ? html`<tr><th scope="row">${rows.length - SHOWN} more</th><td></td><td></td><td class="number">${signed(rest, most)}</td></tr>` : ""}
         </tbody>
-        <tfoot><tr><th scope="row">sum</th><td></td><td></td><td class="number">${signed(this.tree.value)}</td></tr></tfoot>
+        <tfoot><tr><th scope="row">sum</th><td></td><td></td><td class="number">${signed(this.tree.value, most)}</td></tr></tfoot>
       </table>`;
   }
 }

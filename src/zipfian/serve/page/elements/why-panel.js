@@ -31,7 +31,7 @@ class WhyPanel extends Element {
   #total(groups) {
     const parts = groups.map((one) => ({ label: one.field || "other", value: one.value, accent: accent(one.field, this.info) }));
     return html`<p class="equation"><b>${score(this.tree.value)}</b> =
-      ${parts.map((part, n) => html`${n ? (part.value < 0 ? " " : " + ") : ""}<span><i class="dot ${part.accent}"></i>${part.label} ${score(part.value)}</span>`)}</p>`;
+      ${parts.map((part, n) => html`${n ? (part.value < 0 ? " " : " + ") : ""}<span><i class="dot ${part.accent}"></i>${part.label} ${score(part.value, this.tree.value)}</span>`)}</p>`;
   }
 
   #field(group, many) {
@@ -41,13 +41,13 @@ class WhyPanel extends Element {
     const kind = this.info.fields.find((one) => one.name === group.field);
     const { length, mean_length: mean, rank } = group.node?.details ?? {};
     return html`<section class="why-field ${own}">
-      <h4><i class="dot"></i>${group.field || "other"} <small>${about(kind?.kind)}</small><output>${score(group.value)}</output></h4>
+      <h4><i class="dot"></i>${group.field || "other"} <small>${about(kind?.kind)}</small><output>${score(group.value, this.tree.value)}</output></h4>
       <zf-score-bar .parts=${parts.map((part) => ({ label: name(part), value: part.value, accent: own, key: keyOf(part) }))} .value=${group.value} .scale=${many > 1 ? this.#scale() : 0} .lit=${this.lit}></zf-score-bar>
       <ul class="chips">
         ${shown.map((part) => html`<li>${this.#chip(part, own, kind)}</li>`)}
         ${parts.length > shown.length
           ? html`<li><button class="quiet" @click=${() => (this.#all.add(group.field), this.update())}>${parts.length - shown.length} more,
-              ${score(parts.slice(shown.length).reduce((sum, part) => sum + part.value, 0))} together</button></li>`
+              ${score(parts.slice(shown.length).reduce((sum, part) => sum + part.value, 0), this.tree.value)} together</button></li>`
           : ""}
       </ul>
       ${length !== undefined && mean
@@ -62,7 +62,7 @@ class WhyPanel extends Element {
   }
 
   #chip(part, own, kind) {
-    return html`<zf-term-chip .part=${part} .key=${keyOf(part)} .accent=${own} .lit=${this.lit === keyOf(part)} .adjustable=${Boolean(kind?.terms) && this.adjustable}
+    return html`<zf-term-chip .part=${part} .key=${keyOf(part)} .like=${this.tree.value} .accent=${own} .lit=${this.lit === keyOf(part)} .adjustable=${Boolean(kind?.terms) && this.adjustable}
       .factor=${this.adjust[part.field]?.[String(part.term)] ?? 1}
       .href=${part.kind === "term" ? href({ view: "term", field: part.field, term: String(part.term) }) : "#"}></zf-term-chip>`;
   }

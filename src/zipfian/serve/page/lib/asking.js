@@ -59,7 +59,7 @@ export function search(state, s, info, signal) {
 }
 
 async function ask(state, s, info, signal) {
-  if (state.like) return api.similar(state.c, state.like, { k: s.k }, { signal });
+  if (state.like) return api.similar(state.c, state.like, { k: s.k, explain: s.k > 20 ? "fields" : "places" }, { signal });
   const body = {
     ...(await queryOf(state)), ...howOf(s, info), k: s.k, where: whereOf(state.where), explain: s.k > 20 ? "fields" : "terms",
     highlight: { max_chars: 260, max_snippets: 1 },

@@ -4,17 +4,17 @@ const whole = new Intl.NumberFormat("en");
 
 export const count = (n) => whole.format(n);
 
-/** A score: as many digits as tell hits apart, the same in every place of the page. */
-export function score(value) {
+/** A score: as many digits as tell hits apart. Parts are written as what they sum to (`like`), so that the sum can be checked. */
+export function score(value, like = value) {
   if (value === null || value === undefined) return "–";
-  const size = Math.abs(value);
-  const digits = size >= 1000 ? 1 : size >= 100 ? 2 : size >= 1 || size === 0 ? 3 : 4;
+  const size = Math.abs(like ?? value);
+  const digits = size >= 1000 ? 1 : size >= 100 ? 2 : size >= 0.2 || size === 0 ? 3 : 5;
   return fixed(value, digits);
 }
 
 export const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=0(\.0*)?$)/, "").replace("-", "−");
 
-export const signed = (value) => (value > 0 ? "+" : "") + score(value);
+export const signed = (value, like = value) => (value > 0 ? "+" : "") + score(value, like);
 
 export const percent = (share) => `${Math.round(100 * share)} %`;
 

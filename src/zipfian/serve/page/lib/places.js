@@ -23,6 +23,17 @@ export function runs(text, marks, from = 0) {
   });
 }
 
+/** A passage around the first of some marks, in one paragraph's length; offsets stay those of the whole text. */
+export function around(text, marks, most = 260) {
+  const characters = [...text];
+  const first = Math.min(...marks.map((mark) => mark.start), characters.length);
+  let start = marks.length ? Math.max(0, Math.min(first - most / 3, characters.length - most)) | 0 : 0;
+  while (start > 0 && /\S/.test(characters[start - 1])) start--;
+  let end = Math.min(characters.length, start + most);
+  while (end < characters.length && /\S/.test(characters[end])) end++;
+  return { text: characters.slice(start, end).join(""), start, before: start > 0, after: end < characters.length };
+}
+
 /** Places in a text. */
 export const inText = (part) => (part.evidence ?? []).filter((place) => "start" in place && place.in !== "query");
 
