@@ -24,7 +24,7 @@ class HitCard extends Element {
     const { hit } = this;
     return html`<div class="hit-head">
         <span class="rank">${hit.rank}</span>
-        <h3>${titled(hit.text) || hit.id}</h3>
+        <h2>${titled(hit.text) || hit.id}</h2>
         ${this.#change()}
         <output class="score">${score(hit.score)}</output>
       </div>
@@ -41,7 +41,7 @@ class HitCard extends Element {
     return html`<button class="tile-picture" @click=${() => this.say("zf-why", hit.id)} aria-label="Why ${hit.id} is here">${this.#picture(480)}</button>
       <div class="hit-head">
         <span class="rank">${hit.rank}</span>
-        <h3>${titled(hit.text, 60) || hit.id}</h3>
+        <h2 title=${hit.id}>${titled(hit.text, 60) || hit.id.split("/").at(-1)}</h2>
         ${this.#change()}
         <output class="score">${score(hit.score)}</output>
       </div>

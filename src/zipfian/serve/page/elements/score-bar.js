@@ -8,7 +8,7 @@ class ScoreBar extends Element {
     const up = parts.filter((part) => part.value > 0);
     const gained = up.reduce((sum, part) => sum + part.value, 0);
     const lost = parts.reduce((sum, part) => sum - Math.min(0, part.value), 0);
-    const scale = Math.max(this.scale || 0, gained) || 1;
+    const scale = Math.max(this.scale || 0, gained, lost) || 1;
     let at = 0;
     const share = (value) => `${(100 * value) / scale}%`;
     return html`<div class="bar" role="img" aria-label=${this.#told(parts)}>
@@ -16,9 +16,9 @@ class ScoreBar extends Element {
         const left = at;
         at += part.value;
         return html`<span class="segment ${part.accent} ${part.key && part.key === this.lit ? "lit" : ""}" title="${part.label} ${score(part.value, this.value)}"
-          data-key=${part.key ?? ""} .style=${`left:${share(left)};width:${share(part.value)}`}></span>`;
+          data-key=${part.key ?? ""} @mouseenter=${() => part.key && this.say("zf-light", part.key)} @mouseleave=${() => part.key && this.say("zf-light", "")} .style=${`left:${share(left)};width:${share(part.value)}`}></span>`;
       })}
-      ${lost ? html`<span class="lost" title="less ${score(lost, this.value)}" .style=${`left:${share(Math.max(0, gained - lost))};width:${share(Math.min(lost, gained))}`}></span>` : ""}
+      ${lost ? html`<span class="lost" title="less ${score(lost, this.value)}" .style=${`left:${share(Math.max(0, gained - lost))};width:${share(lost)}`}></span>` : ""}
     </div>`;
   }
 

@@ -11,19 +11,19 @@ class SearchSettings extends Element {
     const counts = COUNTS.includes(s.k) ? COUNTS : [...COUNTS, s.k].sort((a, b) => a - b);
     return html`<div class="settings" role="group" aria-label=${this.heading || "Settings"}>
       ${this.heading ? html`<strong>${this.heading}</strong>` : ""}
-      <label for=${id("method")}>Method</label>
+      <span class="one"><label for=${id("method")}>Method</label>
       <select id=${id("method")} @change=${(event) => this.#method(event.target.value)}>
         ${[["", methodName("")], ...info.methods.map((one) => [`m:${one}`, methodName(one)])].map((one) => this.#option(one))}
         <optgroup label="One field alone">${info.fields.map((one) => this.#option([`m:${one.name}`, methodName(one.name)]))}</optgroup>
         <optgroup label="Presets">${info.presets.map((one) => this.#option([`p:${one}`, presetName(one)]))}</optgroup>
-      </select>
-      <label for=${id("k")}>Hits</label>
+      </select></span>
+      <span class="one"><label for=${id("k")}>Hits</label>
       <select id=${id("k")} @change=${(event) => this.#say({ k: Number(event.target.value) })}>
         ${counts.map((one) => html`<option value=${one} ?selected=${one === s.k}>${one}</option>`)}
-      </select>
-      <label for=${id("min")}>Score at least</label>
+      </select></span>
+      <span class="one"><label for=${id("min")}>Score at least</label>
       <input id=${id("min")} type="number" step="any" inputmode="decimal" placeholder="any" .value=${s.min ?? ""}
-        @change=${(event) => this.#say({ min: event.target.value === "" ? null : Number(event.target.value) })} />
+        @change=${(event) => this.#say({ min: event.target.value === "" ? null : Number(event.target.value) })} /></span>
       ${info.fields.length > 1 ? this.#fields() : ""}
       ${s.k1 !== null || s.b !== null
         ? html`<button class="tag" @click=${() => this.#say({ k1: null, b: null })} aria-label="Leave k1 and b as they were">k1 ${s.k1 ?? "–"} · b ${s.b ?? "–"} ×</button>`

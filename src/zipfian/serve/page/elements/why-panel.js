@@ -25,7 +25,9 @@ class WhyPanel extends Element {
     const tree = this.tree;
     if (sharesNothing(tree)) return html`<p class="nothing">Nothing shares a term: no word, no meaning and no patch of this document is in the query.</p>`;
     const groups = byField(tree);
-    return html`${groups.length > 1 ? this.#total(groups) : ""} ${groups.map((group) => this.#field(group, groups.length))} ${this.#places(groups)}`;
+    const parts = groups.flatMap((group) => group.parts.map((part) => ({ ...part, accent: accent(group.field, this.info) })));
+    return html`${groups.length > 1 ? this.#total(groups) : ""} ${this.picture && !this.silent ? this.#pictures(parts) : ""}
+      ${groups.map((group) => this.#field(group, groups.length))} ${this.text ? this.#text(parts) : ""}`;
   }
 
   #total(groups) {
@@ -41,7 +43,7 @@ class WhyPanel extends Element {
     const kind = this.info.fields.find((one) => one.name === group.field);
     const { length, mean_length: mean, rank } = group.node?.details ?? {};
     return html`<section class="why-field ${own}">
-      <h4><i class="dot"></i>${group.field || "other"} <small>${about(kind?.kind)}</small><output>${score(group.value, this.tree.value)}</output></h4>
+      <h3><i class="dot"></i>${group.field || "other"} <small>${about(kind?.kind)}</small><output>${score(group.value, this.tree.value)}</output></h3>
       <zf-score-bar .parts=${parts.map((part) => ({ label: name(part), value: part.value, accent: own, key: keyOf(part) }))} .value=${group.value} .scale=${many > 1 ? this.#scale() : 0} .lit=${this.lit}></zf-score-bar>
       <ul class="chips">
         ${shown.map((part) => html`<li>${this.#chip(part, own, kind)}</li>`)}
@@ -67,33 +69,38 @@ class WhyPanel extends Element {
       .href=${part.kind === "term" ? href({ view: "term", field: part.field, term: String(part.term) }) : "#"}></zf-term-chip>`;
   }
 
-  #places(groups) {
-    const parts = groups.flatMap((group) => group.parts.map((part) => ({ ...part, accent: accent(group.field, this.info) })));
-    const found = parts.filter((part) => inText(part).length);
-    const seen = parts.filter((part) => patches(part).length);
-    const lit = parts.find((part) => keyOf(part) === this.lit);
-    return html`${this.picture ? this.#pictures(seen, lit) : ""} ${this.text && found.length ? this.#text(found) : ""}`;
+  #strong(part) {
+    const places = inText(part);
+    if (keyOf(part) === this.lit) return places;
+    const most = Math.max(...places.map((place) => place.strength ?? 0));
+    const weak = Math.abs(part.value) < 0.1 * Math.abs(this.tree.value);
+    return places.filter((place) => place.strength === undefined || (!weak && place.strength >= FAINT * most));
   }
 
-  #pictures(seen, lit) {
-    const shown = lit ? [lit] : seen;
-    const all = (query) => shown.flatMap((part) => patches(part, query));
-    const best = (places) => (lit ? places : places.filter((place) => place.strength > 0));
+  #pictures(parts) {
+    const seen = parts.filter((part) => patches(part).length);
+    const lit = parts.find((part) => keyOf(part) === this.lit);
+    const all = (query) => (lit ? patches(lit, query) : []);
     return html`<div class="pair">
-      ${this.asked ? html`<zf-heat-map .src=${this.asked} .patches=${best(all(true))} .alt=${"Picture asked with"} .caption=${"asked with"}></zf-heat-map>` : ""}
-      <zf-heat-map .src=${thumbnail(this.collection, this.id_, 640)} .patches=${best(all(false))} .alt=${this.text || this.id_}
+      ${this.asked ? html`<zf-heat-map .src=${this.asked} .patches=${all(true)} .alt=${"Picture asked with"} .caption=${"asked with"}></zf-heat-map>` : ""}
+      <zf-heat-map .src=${thumbnail(this.collection, this.id_, 640)} .patches=${all(false)} .alt=${this.text || this.id_}
         .caption=${seen.length ? (lit ? name(lit) : "point at a term to see its patches") : ""}></zf-heat-map>
     </div>`;
   }
 
-  #text(found) {
-    const marks = found.flatMap((part) => inText(part).map((place) => ({ ...place, key: keyOf(part), accent: part.accent })));
+  #text(parts) {
+    const found = parts.filter((part) => inText(part).length);
+    if (!found.length) return "";
+    const marks = found.flatMap((part) => this.#strong(part).map((place) => ({ ...place, key: keyOf(part), accent: part.accent })));
     return html`<div class="document"><zf-marked-text .text=${this.text} .marks=${marks} .lit=${this.lit}></zf-marked-text></div>`;
   }
 }
 
+/** A learned term answers faintly to much: of what is not pointed at, only the strong places are marked. */
+const FAINT = 0.6;
+
 const ordinal = (n) => (n === 1 ? "best" : `${n}${["th", "st", "nd", "rd"][n % 100 > 10 && n % 100 < 14 ? 0 : n % 10] ?? "th"}`);
 
 define("zf-why-panel", WhyPanel, {
-  tree: null, info: null, collection: "", id_: "", text: "", picture: false, asked: "", adjust: {}, adjustable: true, lit: "",
+  tree: null, info: null, collection: "", id_: "", text: "", picture: false, asked: "", adjust: {}, adjustable: true, lit: "", silent: false,
 });

@@ -67,10 +67,9 @@ async function ask(state, s, info, signal) {
   return api.search(state.c, body, { signal });
 }
 
-/** Why a document has its score, found or not; or why it stands above another. */
-export async function explain(state, s, info, id, above, signal) {
+/** Why a document has its score, found or not. */
+export async function explain(state, s, info, id, signal) {
   const body = { ...(await queryOf(state)), ...howOf(s, info), id, k: s.k, where: whereOf(state.where), explain: "places" };
-  if (above) body.above = above;
   return api.explain(state.c, body, { signal });
 }
 

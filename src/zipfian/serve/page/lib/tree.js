@@ -17,7 +17,7 @@ export function byField(tree) {
     one.parts.push(leaf);
   });
   const out = [...groups.values()].filter((one) => Math.abs(one.value) > BOOKKEEPING || one.parts.some(speaks));
-  for (const one of out) one.parts.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  for (const one of out) one.parts.sort((a, b) => b.value - a.value);
   return out.sort((a, b) => b.value - a.value);
 }
 
@@ -44,12 +44,22 @@ export const name = (part) =>
 
 export const keyOf = (part) => `${part.field ?? ""}:${part.term ?? part.kind}`;
 
-/** Segments of a bar: each from where the one before ended; what takes away goes back. */
-export function segments(parts) {
-  let at = 0;
-  return parts.map((part) => {
-    const from = at;
-    at += part.value;
-    return { ...part, from: Math.min(from, at), to: Math.max(from, at), less: part.value < 0 };
+/** How far two explanations are apart, by field and reason: its values sum to the difference of theirs. */
+export function difference(a, b) {
+  const groups = new Map();
+  for (const [tree, sign] of [[a, 1], [b, -1]]) {
+    for (const { field, parts } of byField(tree)) {
+      if (!groups.has(field)) groups.set(field, new Map());
+      const reasons = groups.get(field);
+      for (const part of parts) {
+        const key = keyOf(part);
+        reasons.set(key, { ...part, value: (reasons.get(key)?.value ?? 0) + sign * part.value });
+      }
+    }
+  }
+  const out = [...groups].map(([field, reasons]) => {
+    const parts = [...reasons.values()].filter((part) => Math.abs(part.value) > BOOKKEEPING);
+    return { field, parts, value: parts.reduce((sum, part) => sum + part.value, 0) };
   });
+  return out.filter((one) => one.parts.length).sort((x, y) => y.value - x.value);
 }

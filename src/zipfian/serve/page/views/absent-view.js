@@ -4,6 +4,7 @@ import "../elements/state-note.js";
 import "../elements/why-panel.js";
 import * as api from "../lib/api.js";
 import { explain } from "../lib/asking.js";
+import { accent } from "../lib/fields.js";
 import { score, titled } from "../lib/format.js";
 import { go } from "../lib/router.js";
 
@@ -26,7 +27,7 @@ class AbsentView extends Element {
   async #load(key) {
     const { state, s, info } = this;
     try {
-      const [answer, document] = await Promise.all([explain(state, s, info, state.absent, ""), api.documentOf(state.c, state.absent)]);
+      const [answer, document] = await Promise.all([explain(state, s, info, state.absent), api.documentOf(state.c, state.absent)]);
       if (key === this.#key) [this.#answer, this.#document] = [answer, document];
     } catch (problem) {
       if (key === this.#key) this.#problem = problem;
@@ -47,18 +48,26 @@ class AbsentView extends Element {
   }
 
   #reasons() {
-    const { rank, missing, explanation, cutoff } = this.#answer;
+    const { rank, missing, explanation, cutoff, lacking } = this.#answer;
     return html`<div class="why" role="status">
       <h3>${titled(this.#document?.text, 100) || this.state.absent}</h3>
       ${rank
         ? html`<p>It is here: hit ${rank}.</p>`
-        : html`<ul class="missing">${missing.map((one) => html`<li>${one}</li>`)}</ul>
+        : html`${this.#missing(missing, lacking)}
             ${cutoff !== null && cutoff !== undefined
               ? html`<p class="equation">It scores <b>${score(explanation.value)}</b>; the last hit has <b>${score(cutoff)}</b>.</p>`
               : ""}`}
       <zf-why-panel .tree=${explanation} .info=${this.info} .collection=${this.state.c} .id_=${this.state.absent} .text=${this.#document?.text ?? ""}
         .picture=${this.#document?.picture ?? false} .adjustable=${false}></zf-why-panel>
     </div>`;
+  }
+
+  #missing(missing, lacking = {}) {
+    const said = missing.filter((one) => !one.startsWith("it scores") && !Object.keys(lacking).some((field) => one.startsWith(`${field}:`)));
+    return html`<ul class="missing">${said.map((one) => html`<li>${one}</li>`)}</ul>
+      ${Object.entries(lacking).map(
+        ([field, terms]) => html`<p class="lacking ${accent(field, this.info)}"><i class="dot"></i>${field} lacks ${terms.slice(0, 6).map((term, n) => html`${n ? " · " : ""}<b>${term}</b>`)}${terms.length > 6 ? ` and ${terms.length - 6} more` : ""}</p>`,
+      )}`;
   }
 
   #submit(event) {

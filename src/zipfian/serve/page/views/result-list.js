@@ -41,7 +41,7 @@ class ResultList extends Element {
     const { method, fields, left_out: left } = answer.settings;
     const names = Array.isArray(fields) ? fields : Object.keys(fields ?? {});
     const below = answer.hits.length - hits.length;
-    const margin = hits.length > 1 ? ` · first ahead by ${score(hits[0].score - hits[1].score)}` : "";
+    const margin = hits.length > 1 ? ` · first ahead by ${score(hits[0].score - hits[1].score, hits[0].score)}` : "";
     return html`<p class="summary" role="status">
       <b>${plural(hits.length, "hit")}</b>${below ? ` (${count(below)} below the cut-off)` : ""} in <b>${seconds(answer.timings?.total ?? answer.time)}</b>
       · ${s.preset ? presetName(s.preset) : methodName(method ?? "")}${names.length ? ` over ${names.join(", ")}` : ""}${margin}

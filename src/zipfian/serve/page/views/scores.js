@@ -66,7 +66,7 @@ class ScoresView extends Element {
     const { settings, timings, time } = this.#answer;
     const facts = [
       ["method", methodName(settings.method ?? "")], ["hits", hits.length], ["time", seconds(timings?.total ?? time)],
-      ["first", titled(hits[0].text, 42) || hits[0].id], ["s₁", score(hits[0].score)], ["s₁ − s₂", hits.length > 1 ? score(hits[0].score - hits[1].score) : "–"],
+      ["first", titled(hits[0].text, 42) || hits[0].id], ["s₁", score(hits[0].score)], ["s₁ − s₂", hits.length > 1 ? score(hits[0].score - hits[1].score, hits[0].score) : "–"],
     ];
     return html`<dl class="snapshot">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
   }

@@ -103,7 +103,7 @@ class SearchView extends Element {
     const asked = asks(state);
     const takes = info.fields.some((field) => field.takes === "image") || info.pictures;
     return html`<div class="ask ${asked ? "" : "first"}">
-        ${asked ? "" : html`<h1>Search, and see <em>why</em>.</h1>`}
+        ${asked ? html`<h1 class="hidden">Hits for ${state.q || state.like || "a picture"}</h1>` : html`<h1>Search, and see <em>why</em>.</h1>`}
         <zf-search-box .q=${state.q} .picture=${state.picture} .collection=${state.c} .takesPictures=${takes}></zf-search-box>
         ${state.like ? html`<p class="like">Like <b>${state.like}</b> <button class="quiet" @click=${() => go({ like: "" })}>Clear</button></p>` : ""}
         <div class="panels ${state.right ? "two" : ""}">

@@ -7,12 +7,14 @@ import { explain } from "../lib/asking.js";
 import * as api from "../lib/api.js";
 import { titled } from "../lib/format.js";
 import { addressOf } from "../lib/pictures.js";
-import { go } from "../lib/router.js";
+import { go, settings } from "../lib/router.js";
+import { byField } from "../lib/tree.js";
 
 class WhyView extends Element {
   #answer = null;
   #versus = null;
   #document = null;
+  #beside = null;
   #problem = null;
   #asked = "";
   #key = "";
@@ -32,16 +34,26 @@ class WhyView extends Element {
     this.#problem = null;
     try {
       const [answer, document, versus, asked] = await Promise.all([
-        state.like ? null : explain(state, s, info, hit.id, ""),
+        state.like ? null : explain(state, s, info, hit.id),
         hit.text_cut || hit.text === undefined ? api.documentOf(state.c, hit.id) : hit,
-        state.above && !state.like ? explain(state, s, info, hit.id, state.above) : null,
+        state.above && !state.like ? explain(state, s, info, state.above) : null,
         state.picture ? addressOf(state.picture) : state.like ? api.thumbnail(state.c, state.like, 640) : "",
       ]);
-      if (still()) [this.#answer, this.#document, this.#versus, this.#asked] = [answer, document, versus, asked];
+      if (still()) [this.#answer, this.#document, this.#versus, this.#asked, this.#beside] = [answer, document, versus, asked, null];
+      if (still() && answer) await this.#look(answer.explanation, still);
     } catch (problem) {
       if (still()) this.#problem = problem;
     }
     this.update();
+  }
+
+  /** Vectors have no places. Where they alone made a score, the visual words that both pictures share are shown beside it. */
+  async #look(tree, still) {
+    const visual = this.info.fields.find((field) => field.patches && field.takes === "image");
+    if (!visual || !this.hit.picture || !this.state.picture || byField(tree).some((group) => group.field === visual.name)) return;
+    this.update();
+    const beside = await explain(this.state, settings({ fields: [visual.name], k: this.s.k }), this.info, this.hit.id);
+    if (still()) this.#beside = beside.explanation;
   }
 
   template() {
@@ -51,9 +63,15 @@ class WhyView extends Element {
     if (!tree) return html`<zf-state-note .waiting=${"Taking the score apart"}></zf-state-note>`;
     return html`<section class="why" aria-label="Why ${hit.id}">
       <zf-why-panel .tree=${tree} .info=${info} .collection=${state.c} .id_=${hit.id} .text=${this.#document?.text ?? hit.text ?? ""} .picture=${hit.picture ?? false}
-        .asked=${this.#asked} .adjust=${this.s.adjust} .adjustable=${!state.like}></zf-why-panel>
+        .asked=${this.#asked} .adjust=${this.s.adjust} .adjustable=${!state.like} .silent=${Boolean(this.#beside)}></zf-why-panel>
+      ${this.#beside ? this.#aside() : ""}
       ${state.like ? "" : this.#above()}
     </section>`;
+  }
+
+  #aside() {
+    return html`<div class="aside"><p class="fine">Vectors say how much, not where. These visual words stand in both pictures; they are not part of the score above.</p>
+      <zf-why-panel .tree=${this.#beside} .info=${this.info} .collection=${this.state.c} .id_=${this.hit.id} .picture=${true} .asked=${this.#asked} .adjustable=${false}></zf-why-panel></div>`;
   }
 
   #above() {
@@ -65,7 +83,7 @@ class WhyView extends Element {
         <option value="">…</option>
         ${others.map((one) => html`<option value=${one.id} ?selected=${one.id === state.above}>${one.rank}. ${titled(one.text, 60) || one.id}</option>`)}
       </select></label>
-      ${this.#versus ? html`<zf-versus-panel .tree=${this.#versus.explanation} .info=${info} .a=${hit.id} .b=${state.above}></zf-versus-panel>` : ""}
+      ${this.#versus ? html`<zf-versus-panel .tree=${this.#answer.explanation} .other=${this.#versus.explanation} .info=${info} .a=${hit.id} .b=${state.above}></zf-versus-panel>` : ""}
     </div>`;
   }
 }
