@@ -22,12 +22,17 @@ class HeatMap extends Element {
       <img src=${this.#address || nothing} alt=${this.alt} loading="lazy" @error=${(event) => event.target.closest("figure").classList.add("broken")} />
       ${grid
         ? html`<svg viewBox="0 0 ${grid.columns} ${grid.rows}" preserveAspectRatio="none" aria-hidden="true">
-            <path class="shade" d="M0 0H${grid.columns}V${grid.rows}H0Z" />
+            <path class="shade" fill-rule="evenodd" d=${this.#around(grid)} />
             ${this.#cells().map((cell) => svg`<rect class="patch ${this.accent}" x=${cell.column} y=${cell.row} width="1" height="1" opacity=${cell.opacity} />`)}
           </svg>`
         : ""}
       ${this.caption ? html`<figcaption>${this.caption}</figcaption>` : ""}
     </figure>`;
+  }
+
+  /** All of the picture but the lit patches. */
+  #around({ rows, columns }) {
+    return `M0 0H${columns}V${rows}H0Z${this.#cells().map(({ row, column }) => `M${column} ${row}h1v1h-1z`).join("")}`;
   }
 
   /** One cell for each patch; several strengths in one cell count as the strongest. */
@@ -38,7 +43,7 @@ class HeatMap extends Element {
       if (!cells.has(at) || cells.get(at).strength < strength) cells.set(at, { row, column, strength });
     }
     const most = Math.max(...[...cells.values()].map((cell) => cell.strength)) || 1;
-    return [...cells.values()].map((cell) => ({ ...cell, opacity: (0.25 + 0.6 * (cell.strength / most)).toFixed(3) }));
+    return [...cells.values()].map((cell) => ({ ...cell, opacity: (0.1 + 0.45 * (cell.strength / most)).toFixed(3) }));
   }
 }
 
