@@ -92,7 +92,7 @@ class WhyPanel extends Element {
     const found = parts.filter((part) => inText(part).length);
     if (!found.length) return "";
     const marks = found.flatMap((part) => this.#strong(part).map((place) => ({ ...place, key: keyOf(part), accent: part.accent })));
-    return html`<div class="document"><zf-marked-text .text=${this.text} .marks=${marks} .lit=${this.lit}></zf-marked-text></div>`;
+    return html`<div class="document" tabindex="0" role="region" aria-label="Text"><zf-marked-text .text=${this.text} .marks=${marks} .lit=${this.lit}></zf-marked-text></div>`;
   }
 }
 
