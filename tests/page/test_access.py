@@ -23,7 +23,7 @@ VIEWS = {
     "absent": ({"c": "texts", "q": QUERY, "absent": "json.dumps"}, ".absent .why"),
     "pictures": ({"c": "photos", "q": "a cat", "why": "cat.png"}, ".why .chip"),
     "split": ({"c": "texts", "q": QUERY, "split": "1", "2.method": "words"}, "[data-side=right] .hit"),
-    "nothing": ({"c": "texts", "q": "qqqzzzxxx", "method": "words"}, ".note"),
+    "nothing": ({"c": "texts", "q": "qqqzzzxxx", "method": "words"}, ".note:not(.waiting)"),
     "scores": ({"view": "scores", "c": "texts", "q": QUERY}, ".data tbody tr"),
     "playground": ({"view": "playground", "c": "texts", "q": QUERY}, "zf-play-own .ranking"),
     "vocabulary": ({"view": "vocabulary", "c": "texts"}, ".zipf svg"),

@@ -58,7 +58,7 @@ def test_pointing_at_a_visual_word_lights_its_patches(visit: Visit, pictures: Pa
 def test_words_find_pictures_in_a_grid_with_thumbnails(visit: Visit) -> None:
     page = visit(".tiles .hit", c="photos", q="a cat")
     assert ids(page)[0] == "cat.png"
-    page.wait_for_function("[...document.querySelectorAll('.tiles img')].slice(0, 4).every((one) => one.naturalWidth > 100)")
+    page.wait_for_function("() => [...document.querySelectorAll('.tiles img')].slice(0, 4).every((one) => one.naturalWidth > 100)")
 
 
 def test_a_collection_of_texts_says_that_it_takes_no_pictures(visit: Visit, pictures: Path) -> None:

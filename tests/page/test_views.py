@@ -87,7 +87,7 @@ def test_k1_and_b_move_the_live_search(visit: Visit) -> None:
     order = [one.get_attribute("data-id") for one in own.locator(".ranking > li").all()]
     assert "0 hits moved" in own.inner_text()
     turn(page, "own-k1", 0)
-    page.wait_for_function("!document.querySelector('zf-play-own').innerText.includes('0 hits moved')")
+    page.wait_for_function("() => !document.querySelector('zf-play-own').innerText.includes('0 hits moved')")
     assert [one.get_attribute("data-id") for one in own.locator(".ranking > li").all()] != order
     assert "k1=0" in page.url
     own.get_by_role("button", name="Use these in the search").click()

@@ -18,7 +18,7 @@ export class Element extends HTMLElement {
     queueMicrotask(() => {
       this.#waiting = false;
       if (!this.isConnected) return;
-      render(this.template(), this);
+      render(this.template(), this, { host: this }); // listeners of the template are called as methods of it
       this.drawn();
     });
   }
