@@ -63,7 +63,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What the browser complained of: scripts that failed, things the policy forbade. A test that expects some clears it."""
+    """What the browser complained of: failed scripts, what the policy forbade. A test that expects some clears it."""
     return []
 
 

@@ -48,7 +48,12 @@ def make_pictures(path: Path, folder: Path) -> None:
         gallery |= _demo_data.fetch(package, folder)
     with Collection.create(path, fields=["visual", "dense", "words", "latent"]) as collection:
         collection.add(
-            {"id": p.name, "text": known.caption, "image": str(p), "metadata": {"licence": known.licence.partition(" (")[0]}}
+            {
+                "id": p.name,
+                "text": known.caption,
+                "image": str(p),
+                "metadata": {"licence": known.licence.partition(" (")[0]},
+            }
             for p, known in gallery.items()
         )
         collection.commit()

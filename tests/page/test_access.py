@@ -73,8 +73,14 @@ def test_dark_is_what_the_system_says_until_the_reader_chooses(visit: Visit, pag
     assert page.evaluate(background) == "rgb(252, 252, 250)"
 
 
+FOCUSED = """() => {
+  const one = document.activeElement;
+  return one.getAttribute('aria-label') || one.innerText || one.id;
+}"""
+
+
 def focused(page: Page) -> str:
-    return str(page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || document.activeElement.id"))
+    return str(page.evaluate(FOCUSED))
 
 
 def tab_to(page: Page, name: str, most: int = 60) -> None:

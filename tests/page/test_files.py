@@ -24,7 +24,9 @@ def test_the_page_is_small() -> None:
 
 def test_code_of_others_is_what_its_table_says() -> None:
     rows = re.findall(r"^\| (\S+\.js) .*\| ([0-9a-f]{64}) \|", (PAGE / "vendor" / "README.md").read_text(), re.M)
-    assert [name for name, _ in rows] == [path.name for path in FILES if path.parent.name == "vendor" and path.suffix == ".js"]
+    assert [name for name, _ in rows] == [
+        path.name for path in FILES if path.parent.name == "vendor" and path.suffix == ".js"
+    ]
     for name, sha256 in rows:
         assert hashlib.sha256((PAGE / "vendor" / name).read_bytes()).hexdigest() == sha256
         assert (PAGE / "vendor" / name).with_suffix(".LICENSE").exists()
@@ -42,5 +44,7 @@ def test_a_file_asks_nobody_else_and_has_nothing_inline(path: Path) -> None:
         assert re.findall(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=", text) == []
     if path.suffix == ".js" and own:
         assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|unsafeHTML|\beval\(", text) == []
-        assert re.findall(r"(?<!\.)\bstyle=\$?[{\"]", text) == [], "the policy forbids style attributes; set the property .style"
+        assert re.findall(r"(?<!\.)\bstyle=\$?[{\"]", text) == [], (
+            "the policy forbids style attributes; set the property .style"
+        )
         assert len(text.splitlines()) <= 200, "a file has one job"

@@ -52,13 +52,19 @@ def test_pointing_at_a_visual_word_lights_its_patches(visit: Visit, pictures: Pa
     assert page.locator(".pair .patch").count() == 0
     page.locator(".why .chip a").first.hover()
     page.wait_for_selector(".pair .patch", state="attached")
-    assert page.locator(".pair zf-heat-map").last.locator(".patch").count() >= 1
+    asked, hit = page.locator(".pair zf-heat-map").all()
+    # The picture found is the one asked with: the same patches light on both.
+    places = [[one.get_attribute("x"), one.get_attribute("y")] for one in hit.locator(".patch").all()]
+    assert len(places) >= 1
+    assert [[one.get_attribute("x"), one.get_attribute("y")] for one in asked.locator(".patch").all()] == places
 
 
 def test_words_find_pictures_in_a_grid_with_thumbnails(visit: Visit) -> None:
     page = visit(".tiles .hit", c="photos", q="a cat")
     assert ids(page)[0] == "cat.png"
-    page.wait_for_function("() => [...document.querySelectorAll('.tiles img')].slice(0, 4).every((one) => one.naturalWidth > 100)")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.tiles img')].slice(0, 4).every((one) => one.naturalWidth > 100)"
+    )
 
 
 def test_a_collection_of_texts_says_that_it_takes_no_pictures(visit: Visit, pictures: Path) -> None:

@@ -53,7 +53,9 @@ def test_facets_narrow_the_search_and_say_how_many(visit: Visit) -> None:
     count = int(label.locator("small").inner_text().replace(",", ""))
     assert count > 5
     label.locator("input").check()
-    page.wait_for_function("() => [...document.querySelectorAll('.hit .facts')].every(one => one.textContent.includes('class'))")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.hit .facts')].every(one => one.textContent.includes('class'))"
+    )
     assert "where.kind" in page.url
     label = page.locator(".facet label", has_text="class").first
     assert label.locator("input").is_checked()
@@ -157,6 +159,8 @@ def test_two_settings_side_by_side(visit: Visit) -> None:
     new = [hit.get_attribute("data-id") for hit in page.locator(".side[data-side=right] .hit.new").all()]
     assert new == [one for one in right if one not in left]
     page.select_option("#right-method", "m:latent")
-    page.wait_for_function("() => document.querySelector('.side[data-side=right] .summary').textContent.includes('Only latent')")
+    page.wait_for_function(
+        "() => document.querySelector('.side[data-side=right] .summary').textContent.includes('Only latent')"
+    )
     assert "2.method=latent" in page.url
     assert page.locator("#left-method").input_value() == ""

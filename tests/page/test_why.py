@@ -61,6 +61,23 @@ def test_why_one_is_above_another(visit: Visit) -> None:
     assert f"above={other}" in page.url
 
 
+def test_muting_and_boosting_rank_anew(visit: Visit) -> None:
+    page = visit(".why .chip a", c="texts", q=QUERY, why=BEST)
+    score = page.locator(f".hit[data-id='{BEST}'] .score")
+    before = number(score.inner_text())
+    page.get_by_role("button", name="Mute similarities").first.click()
+    page.wait_for_selector(".settings .tag:has-text('muted')")
+    page.wait_for_function(f"() => !document.querySelector('.hit.open .score')?.innerText.includes('{before:.3f}')")
+    assert number(score.inner_text()) < before
+    assert "adjust%3Alatent%3A" in page.url
+    assert "similarities" in page.locator(".settings .tag").inner_text(), "a muted term keeps its name"
+    page.locator(".settings .tag").click()
+    page.wait_for_function(f"() => document.querySelector('.hit.open .score')?.innerText.includes('{before:.3f}')")
+    page.get_by_role("button", name="Boost similarities").first.click()
+    page.wait_for_selector(".settings .tag:has-text('×2')")
+    page.wait_for_selector(".chip.boosted")
+
+
 def test_why_an_id_is_not_here(visit: Visit) -> None:
     page = visit(".hit", c="texts", q=QUERY)
     page.fill("#absent", "json.dumps")

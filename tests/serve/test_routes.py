@@ -281,3 +281,18 @@ def test_places_in_the_query(tmp_path: Path, service: Service) -> None:
     assert "query_places" not in client.post("/v1/collections/toys/search", json={**body, "explain": "terms"}).json()
     muted = client.post("/v1/collections/toys/search", json={**body, "adjust": {"latent": {"1": 0}}}).json()
     assert 1 not in [part["term"] for hit in muted["hits"] for part in hit["explanation"]["parts"]]
+
+
+def test_what_a_scoring_does_not_name_stays_as_the_field_has_it(tmp_path: Path, service: Service) -> None:
+    own = zf.BM25(k1=4.0, b=0.7, phi="power:0.65")
+    with zf.Collection.create(tmp_path / "own.zf", {"words": zf.Words(scoring=own)}) as notes:
+        notes.add([{"id": "a", "text": "food food food"}, {"id": "b", "text": "some food for many cats"}])
+        notes.commit()
+        want = notes.search("food", scoring=zf.BM25(k1=0.5, b=0.7, phi="power:0.65"))
+        wanted = {hit.id: hit.score for hit in want}
+    client = service(places=[str(tmp_path / "own.zf")])
+    body = {"text": "food", "fields": ["words"], "scoring": {"k1": 0.5}}
+    found = client.post("/v1/collections/own/search", json=body).json()
+    assert {hit["id"]: hit["score"] for hit in found["hits"]} == wanted
+    same = client.post("/v1/collections/own/search", json={**body, "scoring": {}}).json()
+    assert same["settings"]["scoring"] == own.to_json()

@@ -267,7 +267,7 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
     if scoring is not None and not isinstance(scoring, Mapping):
         if not isinstance(scoring, BM25):
             raise InvalidInput(f"a service scores with BM25 of other settings, not with {shown(scoring)}")
-        out["scoring"] = {"k1": scoring.k1, "b": scoring.b, "variant": scoring.variant}
+        out["scoring"] = {"k1": scoring.k1, "b": scoring.b, "variant": scoring.variant, "phi": str(scoring.phi)}
     return out
 
 

@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse
 from zipfian import deadline
 from zipfian.fields.query import Query
 from zipfian.serve.answering import answer, node
+from zipfian.serve.asked_places import with_asked_places
 from zipfian.serve.asking import filter_of, options
 from zipfian.serve.routes.common import InPath, Shelved, document_in, router
 from zipfian.serve.schemas.answers import ExplainAnswer
@@ -30,6 +31,9 @@ def explain(request: Request, shelf: Shelved, collection: InPath, body: ExplainR
         tree = served.why(query, body.id, body.above, **how)
     else:
         tree = served.explain(query, body.id, **how)
+        if places:
+            deadline.check("looking for patches of the query")
+            tree = with_asked_places(tree, query, served.fields)
     out = {
         "id": body.id,
         "above": body.above,

@@ -24,11 +24,22 @@ Adjust = Annotated[
 
 
 class Scoring(Shape):
-    """Another BM25 for a search of one field; the stored frequencies are scored with it, nothing is indexed again."""
+    """Another BM25 for a search of one field; the stored frequencies are scored with it, nothing is indexed again.
 
-    k1: Annotated[float, Field(ge=0.0, le=1_000.0, allow_inf_nan=False, description="Saturation.")] = 1.5
-    b: Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, description="Length normalisation.")] = 0.75
-    variant: Literal["zipfian", "lucene", "robertson", "atire", "bm25l", "bm25+"] = "zipfian"
+    What is not given stays as the field has it.
+    """
+
+    k1: Annotated[float | None, Field(ge=0.0, le=1_000.0, allow_inf_nan=False, description="Saturation.")] = None
+    b: Annotated[float | None, Field(ge=0.0, le=1.0, allow_inf_nan=False, description="Length normalisation.")] = None
+    variant: Literal["zipfian", "lucene", "robertson", "atire", "bm25l", "bm25+"] | None = None
+    phi: Annotated[
+        str | None,
+        Field(
+            max_length=20,
+            description="What frequencies pass first: identity, sqrt or power:EXPONENT.",
+            examples=["sqrt"],
+        ),
+    ] = None
 
 
 class Highlight(Shape):
