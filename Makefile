@@ -32,9 +32,12 @@ HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py tests/cli/test
 WITH_HUB ?= yes
 WITH_CLUSTER ?= yes
 CLUSTER_TESTS := tests/cluster
-LEAVE_OUT := $(HUB_TESTS) $(if $(filter no,$(WITH_CLUSTER)),$(CLUSTER_TESTS))
+WITH_BROWSER ?= yes
+BROWSER_TESTS := tests/page
+LEAVE_OUT := $(HUB_TESTS) $(if $(filter no,$(WITH_CLUSTER)),$(CLUSTER_TESTS)) $(if $(filter no,$(WITH_BROWSER)),$(BROWSER_TESTS))
+MUST := $(if $(filter must,$(WITH_CLUSTER)),$(CLUSTER_TESTS)) $(if $(filter must,$(WITH_BROWSER)),$(BROWSER_TESTS))
 
-.PHONY: help demo test test-hub lint types format docs wheel soak mutants bench test-pythons lock clean
+.PHONY: help demo test test-hub lint types format docs wheel screenshots soak mutants bench test-pythons lock clean
 
 help:  ## list these commands
 	@awk 'BEGIN {FS = ":.*## "; print "zipfian: make COMMAND\n"} \
@@ -43,13 +46,15 @@ help:  ## list these commands
 demo: $(READY)  ## search texts by meaning and pictures by example, and see why
 	@$(BIN)/zipfian demo $(ARGS)
 
-test: $(READY)  ## lint, format, types and all tests; WITH_CLUSTER=no leaves out those of a cluster, =must insists
+test: $(READY)  ## lint, format, types and all tests; WITH_CLUSTER=no, WITH_BROWSER=no leave some out, =must insists
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy --strict
-	ZIPFIAN_MUST="$(if $(filter must,$(WITH_CLUSTER)),$(CLUSTER_TESTS))" \
+	@[ "$(WITH_BROWSER)" = no ] || sh tools/chromium.sh
+	ZIPFIAN_MUST="$(MUST)" \
 	  $(BIN)/python -m pytest $(patsubst %,--ignore=%,$(LEAVE_OUT)) $(ARGS)
 	@[ "$(WITH_CLUSTER)" != no ] || echo "LEFT OUT: $(CLUSTER_TESTS): WITH_CLUSTER=no" >&2
+	@[ "$(WITH_BROWSER)" != no ] || echo "LEFT OUT: $(BROWSER_TESTS): WITH_BROWSER=no" >&2
 	@$(MAKE) --no-print-directory test-hub
 
 test-hub: $(READY)  ## training and hub tests, with torch; WITH_HUB=no leaves them out, =must insists
@@ -81,6 +86,10 @@ docs: $(READY)  ## the guides and the reference as one site, in build/site
 wheel: $(READY)  ## build the wheel into dist, and try it in an empty environment
 	$(BIN)/python -m hatchling build --target wheel
 	$(BIN)/python -m pytest tests/test_packaging.py $(ARGS)
+
+screenshots: $(READY)  ## pictures of every view of the page, in docs/img; needs Chromium
+	@sh tools/chromium.sh
+	$(BIN)/python -m tests.page.screenshots $(ARGS)
 
 soak: $(READY)  ## the crash and damage tests with many more rounds
 	ZIPFIAN_SOAK=1 $(BIN)/python -m pytest tests/reliability $(ARGS)

@@ -16,7 +16,7 @@ from tests.page.stage import browsing, chromium, make_pictures, make_texts, serv
 from zipfian.errors import MissingExtra, WeightsNotFound
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
 PATIENCE = 20_000
 """Milliseconds that something may take to appear: this machine may be busy."""
@@ -69,10 +69,14 @@ def complaints() -> list[str]:
 
 @pytest.fixture
 def page(context: BrowserContext, complaints: list[str]) -> Iterator[Page]:
+    def refuse(dialog: Dialog) -> None:
+        complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
     page = context.new_page()
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss())[0])
+    page.on("dialog", refuse)
     yield page
     assert complaints == []
 

