@@ -11,12 +11,13 @@ import io
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from tests.page.stage import browsing, chromium, make_pictures, make_texts, serving
+from zipfian.cli import _demo_data
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 INTO = Path("docs/img")
 QUERY = "words that look alike"
 BEST = "difflib.get_close_matches"
-COLOURS = 128
-"""Of a picture's palette: half the bytes, and nobody sees it."""
+COLOURS = 256
+"""Of a picture's palette: a third of the bytes, and hardly anybody sees it."""
 
 
 def nothing(page: Page, pictures: Path) -> None:
@@ -42,8 +43,6 @@ class Shot:
     act: Callable[[Page, Path], None] = nothing
     size: tuple[int, int] = (1280, 880)
     dark: bool = False
-    photo: bool = field(default=False)
-    """Whether it has photographs, which need more colours."""
 
 
 def hover_a_term(page: Page, pictures: Path) -> None:
@@ -53,13 +52,13 @@ def hover_a_term(page: Page, pictures: Path) -> None:
 
 
 def ask_with_a_picture(page: Page, pictures: Path) -> None:
-    page.set_input_files(".pick input", pictures / "cat.png")
+    page.set_input_files(".pick input", pictures.parent / "query" / "officer.jpg")
     page.wait_for_selector(".tiles .hit")
 
 
 def light_patches(page: Page, pictures: Path) -> None:
     ask_with_a_picture(page, pictures)
-    page.get_by_role("button", name="Why cat.png is here").click()
+    page.get_by_role("button", name="Why astronaut.png is here").click()
     page.wait_for_selector(".why .chip a")
     page.evaluate("() => document.querySelector('.pair').scrollIntoView()")
     page.locator(".why .chip a").nth(2).hover()
@@ -69,9 +68,9 @@ def light_patches(page: Page, pictures: Path) -> None:
 TEXT = {"c": "python", "q": QUERY}
 SHOTS = (
     Shot("page-search", ".hit", TEXT),
-    Shot("page-pictures", ".tiles .hit", {"c": "photos", "q": "something in space"}, photo=True),
+    Shot("page-pictures", ".tiles .hit", {"c": "photos", "q": "something in space"}),
     Shot("page-why", ".why .document mark", {**TEXT, "why": BEST}, hover_a_term),
-    Shot("page-patches", "#q", {"c": "photos"}, light_patches, photo=True),
+    Shot("page-patches", "#q", {"c": "photos"}, light_patches),
     Shot("page-side-by-side", "[data-side=right] .hit", {**TEXT, "split": "1", "2.method": "words"}),
     Shot("page-scores", ".data tbody tr", {**TEXT, "view": "scores"}, size=(1280, 1180)),
     Shot("page-playground", "zf-play-own .ranking", {**TEXT, "view": "playground"}, size=(1280, 1330)),
@@ -94,18 +93,18 @@ def take(browser: Browser, address: str, shot: Shot, pictures: Path) -> bytes:
         shot.act(page, pictures)
         page.wait_for_load_state("networkidle")
         page.wait_for_timeout(500)  # transitions end
-        return small(page.screenshot(), 256 if shot.photo else COLOURS)
+        return small(page.screenshot())
     finally:
         page.close()
 
 
-def small(png: bytes, colours: int) -> bytes:
+def small(png: bytes) -> bytes:
     """The same picture with a palette."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(png)).convert("RGB")
     out = io.BytesIO()
-    image.quantize(colours, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    image.quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
@@ -125,6 +124,7 @@ def main(arguments: list[str]) -> int:
         if args.demo is None:
             make_texts(folder / "python.zf", None)
             make_pictures(folder / "pictures.zf", folder / "pictures")
+            _demo_data.fetch(_demo_data.QUERY, folder / "query")
         places = (f"python={folder / 'python.zf'}", f"photos={folder / 'pictures.zf'}")
         with serving(*places) as address, browsing(path) as browser:
             for shot in SHOTS:

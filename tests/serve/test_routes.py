@@ -279,6 +279,11 @@ def test_places_in_the_query(tmp_path: Path, service: Service) -> None:
     (place,) = answer["query_places"]["latent"]["1"]
     assert (place["start"], place["end"], place["text"]) == (3, 8, "hound")
     assert "query_places" not in client.post("/v1/collections/toys/search", json={**body, "explain": "terms"}).json()
+    reasons = client.post("/v1/collections/toys/explain", json={**body, "id": "a"}).json()
+    assert reasons["query_places"] == answer["query_places"]
+    for other in ({"query_encoder": "table"}, {"explain": "terms"}, {"above": "b"}):
+        without = client.post("/v1/collections/toys/explain", json={**body, "id": "a", **other}).json()
+        assert not without.get("query_places")
     muted = client.post("/v1/collections/toys/search", json={**body, "adjust": {"latent": {"1": 0}}}).json()
     assert 1 not in [part["term"] for hit in muted["hits"] for part in hit["explanation"]["parts"]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -86,14 +86,14 @@ def content_of(text: str | None, metadata: Mapping[str, Any], most: int) -> dict
 
 
 def query_places(
-    found: Results, query: Query, hits: Sequence[Mapping[str, Any]], fields: Mapping[str, Field]
+    query: Query, trees: Iterable[Mapping[str, Any]], fields: Mapping[str, Field], by_table: Callable[[str], bool]
 ) -> dict[str, Any]:  # fmt: skip
-    """Where the terms that the hits share with the query stand in the query itself: by field, then by term.
+    """Where the terms of some explanations stand in the query itself: by field, then by term.
 
     A field that read the query by its table has no places: whoever asked so wants no network to run.
     """
     shared: dict[str, set[Any]] = {}
-    waiting = [hit["explanation"] for hit in hits if "explanation" in hit]
+    waiting = list(trees)
     while waiting:
         part = waiting.pop()
         waiting += part.get("parts", ())
@@ -102,7 +102,7 @@ def query_places(
     out: dict[str, Any] = {}
     for name, terms in shared.items():
         field = fields.get(name)
-        if not isinstance(field, PostingField) or _asked_of(found, name).get("query") == "table":
+        if not isinstance(field, PostingField) or by_table(name):
             continue
         deadline.check("looking for places in the query")
         there = field.query_places(query, terms)
@@ -111,13 +111,11 @@ def query_places(
     return out
 
 
-def _asked_of(found: Results, name: str) -> Mapping[str, Any]:
-    """How a field was asked; results of one field say it without its name."""
+def read_by_table(found: Results, name: str) -> bool:
+    """Whether a field read the query by its table; results of one field say it without its name."""
     each = found.settings.get("fields")
-    if not isinstance(each, Mapping):
-        return found.settings
-    how: Mapping[str, Any] = each.get(name, {})
-    return how
+    how: Mapping[str, Any] = each.get(name, {}) if isinstance(each, Mapping) else found.settings
+    return how.get("query") == "table"
 
 
 def _snippets(found: Results, hit: Hit, how: Highlight) -> list[dict[str, Any]]:

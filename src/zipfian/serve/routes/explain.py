@@ -7,8 +7,7 @@ from starlette.responses import JSONResponse
 
 from zipfian import deadline
 from zipfian.fields.query import Query
-from zipfian.serve.answering import answer, node
-from zipfian.serve.asked_places import with_asked_places
+from zipfian.serve.answering import answer, node, query_places
 from zipfian.serve.asking import filter_of, options
 from zipfian.serve.routes.common import InPath, Shelved, document_in, router
 from zipfian.serve.schemas.answers import ExplainAnswer
@@ -31,9 +30,7 @@ def explain(request: Request, shelf: Shelved, collection: InPath, body: ExplainR
         tree = served.why(query, body.id, body.above, **how)
     else:
         tree = served.explain(query, body.id, **how)
-        if places:
-            deadline.check("looking for patches of the query")
-            tree = with_asked_places(tree, query, served.fields)
+    reasons = node(tree, places)
     out = {
         "id": body.id,
         "above": body.above,
@@ -42,6 +39,9 @@ def explain(request: Request, shelf: Shelved, collection: InPath, body: ExplainR
         "cutoff": found.cutoff,
         "missing": found.reasons,
         "lacking": {name: list(terms) for name, terms in found.lacking.items()},
-        "explanation": node(tree, places),
+        "explanation": reasons,
     }
+    if places and body.above is None:
+        table = body.query_encoder == "table" or body.method == "latent-table"
+        out["query_places"] = query_places(query, [reasons], served.fields, lambda _: table)
     return answer(request, out)

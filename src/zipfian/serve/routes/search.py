@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Query, Request
@@ -11,7 +12,7 @@ from zipfian import deadline, limits
 from zipfian.collection import Results
 from zipfian.errors import LimitExceeded
 from zipfian.fields.query import Query as Asked
-from zipfian.serve.answering import answer, facets_of, query_places, search_answer
+from zipfian.serve.answering import answer, facets_of, query_places, read_by_table, search_answer
 from zipfian.serve.asking import filter_of, options
 from zipfian.serve.hidden import check_columns
 from zipfian.serve.routes.common import InPath, Shelved, document_in, router
@@ -36,7 +37,8 @@ def search(request: Request, shelf: Shelved, collection: InPath, body: SearchReq
     _measured(request, collection, found)
     out = search_answer(found, body.explain, body.highlight, body.documents)
     if body.explain == "places":
-        out["query_places"] = query_places(found, query, out["hits"], served.fields)
+        trees = [hit["explanation"] for hit in out["hits"] if "explanation" in hit]
+        out["query_places"] = query_places(query, trees, served.fields, partial(read_by_table, found))
     if body.facets:
         deadline.check("counting values")
         out |= {"facets": facets_of(served.facets(body.facets, where)), "scope": served.count(where)}

@@ -95,6 +95,15 @@ class Snippet(Part):
     more_after: bool
 
 
+QueryPlaces = Annotated[
+    dict[str, dict[str, list[dict[str, Any]]]] | None,
+    Field(
+        description="With explain: places: where the terms stand in the query itself, by field and term; words of its "
+        "text, or patches of its picture."
+    ),
+]
+
+
 class HitAnswer(Part):
     """A document that was found."""
 
@@ -142,11 +151,7 @@ class SearchResult(Part):
         description="Seconds: prepare (encode is part of it), filter, search, total."
     )
     notes: list[str] = Field(description="What the reader of these hits should know.")
-    query_places: dict[str, dict[str, list[dict[str, Any]]]] | None = Field(
-        default=None,
-        description="With explain: places: where the terms stand in the query itself, by field and term; words of its "
-        "text, or patches of its picture.",
-    )
+    query_places: QueryPlaces = None
     facets: dict[str, Facet] | None = None
     scope: int | None = Field(default=None, description="With facets: documents that the filter allows.")
 
@@ -170,6 +175,7 @@ class ExplainAnswer(Answer):
     )
     lacking: dict[str, list[str]] = Field(description="Terms of the query that it does not have, by field.")
     cutoff: float | None = Field(default=None, description="Score of the last of the first k hits.")
+    query_places: QueryPlaces = None
 
 
 class DocumentAnswer(Answer):

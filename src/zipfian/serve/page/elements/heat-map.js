@@ -18,14 +18,14 @@ class HeatMap extends Element {
 
   template() {
     const grid = this.patches[0];
-    return html`<figure class="heat">
+    return html`<figure class="heat"><div class="frame">
       <img src=${this.#address || nothing} alt=${this.alt} loading="lazy" @error=${(event) => event.target.closest("figure").classList.add("broken")} />
       ${grid
         ? html`<svg viewBox="0 0 ${grid.columns} ${grid.rows}" preserveAspectRatio="none" aria-hidden="true">
             <path class="shade" fill-rule="evenodd" d=${this.#around(grid)} />
             ${this.#cells().map((cell) => svg`<rect class="patch ${this.accent}" x=${cell.column} y=${cell.row} width="1" height="1" opacity=${cell.opacity} />`)}
           </svg>`
-        : ""}
+        : ""}</div>
       ${this.caption ? html`<figcaption>${this.caption}</figcaption>` : ""}
     </figure>`;
   }

@@ -26,7 +26,7 @@ class HitCard extends Element {
         <span class="rank">${hit.rank}</span>
         <h2>${titled(hit.text) || hit.id}</h2>
         ${this.#change()}
-        <output class="score">${score(hit.score)}</output>
+        <output class="score">${score(hit.score, this.like ?? hit.score)}</output>
       </div>
       ${this.#bar()}
       <div class="hit-body">
@@ -43,7 +43,7 @@ class HitCard extends Element {
         <span class="rank">${hit.rank}</span>
         <h2 title=${hit.id}>${titled(hit.text, 60) || hit.id.split("/").at(-1)}</h2>
         ${this.#change()}
-        <output class="score">${score(hit.score)}</output>
+        <output class="score">${score(hit.score, this.like ?? hit.score)}</output>
       </div>
       ${this.#bar()}
       <div class="hit-foot">${this.#actions()}</div>`;
@@ -53,7 +53,7 @@ class HitCard extends Element {
     const parts = shares(this.hit, this.info);
     return html`<zf-score-bar .parts=${parts} .value=${this.hit.score} .scale=${this.scale}></zf-score-bar>
       <p class="sum" aria-hidden="true">
-        ${parts.map((part, n) => html`<span>${n && part.value >= 0 ? "+ " : ""}<i class="dot ${part.accent}"></i>${part.label} <b>${score(part.value, this.hit.score)}</b></span>`)}
+        ${parts.map((part, n) => html`<span>${n && part.value >= 0 ? "+ " : ""}<i class="dot ${part.accent}"></i>${part.label} <b>${score(part.value, this.like ?? this.hit.score)}</b></span>`)}
       </p>`;
   }
 
@@ -86,4 +86,4 @@ class HitCard extends Element {
   }
 }
 
-define("zf-hit-card", HitCard, { hit: {}, info: null, collection: "", scale: 0, tile: false, open: false, change: "", moved: 0 });
+define("zf-hit-card", HitCard, { hit: {}, info: null, collection: "", scale: 0, tile: false, open: false, change: "", moved: 0, like: null });

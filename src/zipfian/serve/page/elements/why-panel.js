@@ -7,7 +7,7 @@ import "./term-chip.js";
 import { thumbnail } from "../lib/api.js";
 import { about, accent } from "../lib/fields.js";
 import { score } from "../lib/format.js";
-import { inText, patches } from "../lib/places.js";
+import { asked, inText, patches } from "../lib/places.js";
 import { href } from "../lib/router.js";
 import { byField, keyOf, name, sharesNothing, speaks } from "../lib/tree.js";
 
@@ -80,10 +80,9 @@ class WhyPanel extends Element {
   #pictures(parts) {
     const seen = parts.filter((part) => patches(part).length);
     const lit = parts.find((part) => keyOf(part) === this.lit);
-    const all = (query) => (lit ? patches(lit, query) : []);
     return html`<div class="pair">
-      ${this.asked ? html`<zf-heat-map .src=${this.asked} .patches=${all(true)} .alt=${"Picture asked with"} .caption=${"asked with"}></zf-heat-map>` : ""}
-      <zf-heat-map .src=${thumbnail(this.collection, this.id_, 640)} .patches=${all(false)} .alt=${this.text || this.id_}
+      ${this.asked ? html`<zf-heat-map .src=${this.asked} .patches=${lit ? asked(lit, this.queryPlaces) : []} .alt=${"Picture asked with"} .caption=${"asked with"}></zf-heat-map>` : ""}
+      <zf-heat-map .src=${thumbnail(this.collection, this.id_, 640)} .patches=${lit ? patches(lit) : []} .alt=${this.text || this.id_}
         .caption=${seen.length ? (lit ? name(lit) : "point at a term to see its patches") : ""}></zf-heat-map>
     </div>`;
   }
@@ -102,5 +101,5 @@ const FAINT = 0.6;
 const ordinal = (n) => (n === 1 ? "best" : `${n}${["th", "st", "nd", "rd"][n % 100 > 10 && n % 100 < 14 ? 0 : n % 10] ?? "th"}`);
 
 define("zf-why-panel", WhyPanel, {
-  tree: null, info: null, collection: "", id_: "", text: "", picture: false, asked: "", adjust: {}, adjustable: true, lit: "", silent: false,
+  tree: null, info: null, collection: "", id_: "", text: "", picture: false, asked: "", adjust: {}, adjustable: true, lit: "", silent: false, queryPlaces: null,
 });

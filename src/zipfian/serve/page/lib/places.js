@@ -35,8 +35,10 @@ export function around(text, marks, most = 260) {
 }
 
 /** Places in a text. */
-export const inText = (part) => (part.evidence ?? []).filter((place) => "start" in place && place.in !== "query");
+export const inText = (part) => (part.evidence ?? []).filter((place) => "start" in place);
 
-/** Patches, of the hit or of the query. */
-export const patches = (part, query = false) =>
-  (part.evidence ?? []).filter((place) => "row" in place && (place.in === "query") === query);
+/** Patches of the hit. */
+export const patches = (part) => (part.evidence ?? []).filter((place) => "row" in place);
+
+/** Patches of the query, from the places that an answer has by field and term. */
+export const asked = (part, places) => (places?.[part.field]?.[String(part.term)] ?? []).filter((place) => "row" in place);

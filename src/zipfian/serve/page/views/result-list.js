@@ -26,7 +26,7 @@ class ResultList extends Element {
     const open = this.state.why === hit.id && this.side === (this.state.whySide ?? this.side);
     const { change, moved } = this.#change(hit);
     return html`<li class="hit ${open ? "open" : ""} ${change}" data-id=${hit.id}>
-        <zf-hit-card .hit=${hit} .info=${this.info} .collection=${this.state.c} .scale=${scale} .tile=${tile} .open=${open} .change=${change} .moved=${moved}></zf-hit-card>
+        <zf-hit-card .hit=${hit} .info=${this.info} .collection=${this.state.c} .scale=${scale} .like=${this.answer.hits[0].score} .tile=${tile} .open=${open} .change=${change} .moved=${moved}></zf-hit-card>
         ${open && !tile ? this.#why(hit) : ""}
       </li>
       ${open && tile ? html`<li class="wide">${this.#why(hit)}</li>` : ""}`;
@@ -44,7 +44,7 @@ class ResultList extends Element {
     const margin = hits.length > 1 ? ` · first ahead by ${score(hits[0].score - hits[1].score, hits[0].score)}` : "";
     return html`<p class="summary" role="status">
       <b>${plural(hits.length, "hit")}</b>${below ? ` (${count(below)} below the cut-off)` : ""} in <b>${seconds(answer.timings?.total ?? answer.time)}</b>
-      · ${s.preset ? presetName(s.preset) : methodName(method ?? "")}${names.length ? ` over ${names.join(", ")}` : ""}${margin}
+      · ${s.preset ? presetName(s.preset) : methodName(method ?? "")}${names.length && names[0] !== method ? ` over ${names.join(", ")}` : ""}${margin}
       ${left?.length ? ` · left out: ${[left].flat().map((one) => one.field ?? one).join(", ")}` : ""}
       ${(answer.notes ?? []).map((note) => html`<span class="remark">${note}</span>`)}</p>`;
   }

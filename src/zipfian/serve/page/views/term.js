@@ -61,19 +61,19 @@ class TermView extends Element {
       </div>`;
   }
 
-  #document({ id, text, places, picture, weight }, own) {
-    const marks = places.filter((place) => "start" in place).map((place) => ({ ...place, accent: own }));
+  #document({ id, text, start, places, picture, weight }, own) {
+    const marks = places.filter((place) => "start" in place).map((place) => ({ ...place, start: place.start - start, end: place.end - start, accent: own }));
     const cells = places.filter((place) => "row" in place);
     return html`<li>
       ${picture ? html`<zf-heat-map .src=${api.thumbnail(this.state.c, id, 480)} .alt=${text || id} .patches=${cells} .accent=${own}></zf-heat-map>` : ""}
       <p class="facts"><a href=${href({ view: "search", q: "", picture: "", like: id, field: "", term: "" })}><code>${id}</code></a><span>weight ${fixed(weight, 1)}</span></p>
-      ${text && !picture ? this.#passage(text, marks) : text ? html`<p class="fine">${titled(text, 70)}</p>` : ""}
+      ${text && !picture ? this.#passage(text, marks.filter((mark) => mark.start >= 0), start) : text ? html`<p class="fine">${titled(text, 70)}</p>` : ""}
     </li>`;
   }
 
-  #passage(text, marks) {
+  #passage(text, marks, start) {
     const seen = around(text, marks.filter((mark) => mark.start < [...text].length));
-    return html`<p class="passage">${seen.before ? "… " : ""}<zf-marked-text .text=${seen.text} .marks=${marks} .from=${seen.start}></zf-marked-text>${seen.after ? " …" : ""}</p>`;
+    return html`<p class="passage">${seen.before || start ? "… " : ""}<zf-marked-text .text=${seen.text} .marks=${marks} .from=${seen.start}></zf-marked-text>${seen.after ? " …" : ""}</p>`;
   }
 }
 

@@ -53,7 +53,7 @@ class WhyView extends Element {
     if (!visual || !this.hit.picture || !this.state.picture || byField(tree).some((group) => group.field === visual.name)) return;
     this.update();
     const beside = await explain(this.state, settings({ fields: [visual.name], k: this.s.k }), this.info, this.hit.id);
-    if (still()) this.#beside = beside.explanation;
+    if (still()) this.#beside = beside;
   }
 
   template() {
@@ -63,7 +63,7 @@ class WhyView extends Element {
     if (!tree) return html`<zf-state-note .waiting=${"Taking the score apart"}></zf-state-note>`;
     return html`<section class="why" aria-label="Why ${hit.id}">
       <zf-why-panel .tree=${tree} .info=${info} .collection=${state.c} .id_=${hit.id} .text=${this.#document?.text ?? hit.text ?? ""} .picture=${hit.picture ?? false}
-        .asked=${this.#asked} .adjust=${this.s.adjust} .adjustable=${!state.like} .silent=${Boolean(this.#beside)}></zf-why-panel>
+        .asked=${this.#asked} .adjust=${this.s.adjust} .adjustable=${!state.like} .silent=${Boolean(this.#beside)} .queryPlaces=${this.#answer?.query_places}></zf-why-panel>
       ${this.#beside ? this.#aside() : ""}
       ${state.like ? "" : this.#above()}
     </section>`;
@@ -71,7 +71,7 @@ class WhyView extends Element {
 
   #aside() {
     return html`<div class="aside"><p class="fine">Vectors say how much, not where. These visual words stand in both pictures; they are not part of the score above.</p>
-      <zf-why-panel .tree=${this.#beside} .info=${this.info} .collection=${this.state.c} .id_=${this.hit.id} .picture=${true} .asked=${this.#asked} .adjustable=${false}></zf-why-panel></div>`;
+      <zf-why-panel .tree=${this.#beside.explanation} .queryPlaces=${this.#beside.query_places} .info=${this.info} .collection=${this.state.c} .id_=${this.hit.id} .picture=${true} .asked=${this.#asked} .adjustable=${false}></zf-why-panel></div>`;
   }
 
   #above() {
