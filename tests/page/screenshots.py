@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 INTO = Path("docs/img")
 QUERY = "words that look alike"
 BEST = "difflib.get_close_matches"
-COLOURS = 256
-"""Of a picture's palette: a third of the bytes, and hardly anybody sees it."""
+MOST_BYTES = 290_000
+"""Of one picture; a larger one gets a palette."""
 
 
 def nothing(page: Page, pictures: Path) -> None:
@@ -68,9 +68,9 @@ def light_patches(page: Page, pictures: Path) -> None:
 TEXT = {"c": "python", "q": QUERY}
 SHOTS = (
     Shot("page-search", ".hit", TEXT),
-    Shot("page-pictures", ".tiles .hit", {"c": "photos", "q": "something in space"}),
+    Shot("page-pictures", ".tiles .hit", {"c": "photos", "q": "something in space"}, size=(1280, 690)),
     Shot("page-why", ".why .document mark", {**TEXT, "why": BEST}, hover_a_term),
-    Shot("page-patches", "#q", {"c": "photos"}, light_patches),
+    Shot("page-patches", "#q", {"c": "photos"}, light_patches, size=(1280, 680)),
     Shot("page-side-by-side", "[data-side=right] .hit", {**TEXT, "split": "1", "2.method": "words"}),
     Shot("page-scores", ".data tbody tr", {**TEXT, "view": "scores"}, size=(1280, 1180)),
     Shot("page-playground", "zf-play-own .ranking", {**TEXT, "view": "playground"}, size=(1280, 1330)),
@@ -99,12 +99,15 @@ def take(browser: Browser, address: str, shot: Shot, pictures: Path) -> bytes:
 
 
 def small(png: bytes) -> bytes:
-    """The same picture with a palette."""
+    """The same picture, as it is if it is small enough, otherwise with a palette."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(png)).convert("RGB")
     out = io.BytesIO()
-    image.quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    image.save(out, "PNG", optimize=True)
+    if len(out.getvalue()) > MOST_BYTES:
+        out = io.BytesIO()
+        image.quantize(256, dither=Image.Dither.FLOYDSTEINBERG).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 

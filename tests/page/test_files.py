@@ -48,3 +48,22 @@ def test_a_file_asks_nobody_else_and_has_nothing_inline(path: Path) -> None:
             "the policy forbids style attributes; set the property .style"
         )
         assert len(text.splitlines()) <= 200, "a file has one job"
+
+
+def imported(start: str) -> set[str]:
+    """A module and all that it imports, as paths within the page."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for found in re.findall(r"(?:from|^import) \"(\.[^\"]+)\"", (PAGE / name).read_text(encoding="utf-8"), re.M):
+            waiting.append(((PAGE / name).parent / found).resolve().relative_to(PAGE.resolve()).as_posix())
+    return seen
+
+
+def test_what_the_first_view_needs_is_asked_for_at_once() -> None:
+    named = re.findall(r'rel="modulepreload" href="([^"]+)"', (PAGE / "index.html").read_text(encoding="utf-8"))
+    assert sorted(named) == sorted((imported("app.js") | imported("views/search.js")) - {"app.js"})

@@ -20,6 +20,7 @@ class App extends Element {
   #view = null;
 
   connectedCallback() {
+    this.replaceChildren(); // the frame that was there to be seen before this script ran
     super.connectedCallback();
     subscribe((state) => this.#show(state));
     this.addEventListener("click", (event) => this.#follow(event));
