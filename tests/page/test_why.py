@@ -32,6 +32,10 @@ def test_pointing_at_a_term_lights_its_words(visit: Visit) -> None:
     lit = {one.lower() for one in page.locator(".document mark.lit").all_inner_texts()}
     assert lit & {"similar", "similarity"}
     assert page.locator(".segment.lit").count() == 1
+    inside = "() => [document.querySelector('.document'), document.querySelector('.document mark.lit')].map((one) => "
+    frame, mark = page.evaluate(inside + "one.getBoundingClientRect().toJSON())")
+    assert frame["top"] <= mark["top"]
+    assert mark["bottom"] <= frame["bottom"], "a place further down in the text is brought into its frame"
     page.locator("h1, .brand").first.hover()
     page.wait_for_function("() => !document.querySelector('.document mark.lit')")
 

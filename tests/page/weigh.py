@@ -7,6 +7,7 @@ import os
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.page.stage import browsing, chromium, make_texts, serving
@@ -14,18 +15,19 @@ from tests.page.test_files import LOADED, PAGE
 
 VISITS = 9
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
-GROUPS = (
+GROUPS: tuple[tuple[str, Callable[[Path], bool]], ...] = (
     ("scripts", lambda path: path.suffix == ".js" and "vendor" not in path.parts),
     ("lit-html", lambda path: path.suffix == ".js" and "vendor" in path.parts),
     ("styles", lambda path: path.suffix == ".css"),
     ("page and icon", lambda path: path.suffix in (".html", ".svg")),
+    ("all", lambda path: True),
 )
 
 
 def sizes() -> list[tuple[str, int, int, int]]:
     """Files, bytes and gzipped bytes of each group, and of all."""
     rows = []
-    for name, belongs in (*GROUPS, ("all", lambda path: True)):
+    for name, belongs in GROUPS:
         contents = [path.read_bytes() for path in LOADED if belongs(path.relative_to(PAGE))]
         rows.append((name, len(contents), sum(map(len, contents)), sum(len(gzip.compress(one, 9)) for one in contents)))
     return rows
@@ -57,9 +59,8 @@ def main() -> int:
         return 1
     seen = paints(path)
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    print(
-        f"\nfirst paint: median {statistics.median(seen):.0f} ms, {min(seen):.0f} to {max(seen):.0f} ms in {VISITS} visits"
-    )
+    middle = statistics.median(seen)
+    print(f"\nfirst paint: median {middle:.0f} ms, {min(seen):.0f} to {max(seen):.0f} ms in {VISITS} visits")
     print(f"(load of the machine: {load:.1f} for each core)")
     return 0
 

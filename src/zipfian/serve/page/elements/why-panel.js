@@ -21,6 +21,18 @@ class WhyPanel extends Element {
     this.addEventListener("zf-light", (event) => (this.lit = event.detail));
   }
 
+  /** The first place of the term that is pointed at comes into view, within the text's own frame. */
+  drawn() {
+    const frame = this.lit && this.querySelector(".document");
+    if (!frame) return;
+    queueMicrotask(() => {
+      const mark = frame.querySelector("mark.lit");
+      if (!mark) return;
+      const [at, seen] = [mark.getBoundingClientRect(), frame.getBoundingClientRect()];
+      if (at.top < seen.top || at.bottom > seen.bottom) frame.scrollTop += at.top - seen.top - frame.clientHeight / 3;
+    });
+  }
+
   template() {
     const tree = this.tree;
     if (sharesNothing(tree)) return html`<p class="nothing">Nothing shares a term: no word, no meaning and no patch of this document is in the query.</p>`;
