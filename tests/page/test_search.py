@@ -41,10 +41,15 @@ def test_the_parts_of_every_bar_sum_to_the_printed_score(visit: Visit) -> None:
         assert abs(sum(parts) - printed) <= 0.0006 * (len(parts) + 1)
     first = page.locator(".hit").first
     bar = first.locator(".bar").bounding_box()
-    segments = [one.bounding_box() for one in first.locator(".segment").all()]
+    segments = [box for one in first.locator(".segment").all() if (box := one.bounding_box())]
     assert bar is not None
-    # The first hit's bar is full, unless a field took something away.
-    assert abs(sum(one["width"] for one in segments if one) - bar["width"]) < 1.5
+    assert len(segments) == 2
+    assert abs(segments[0]["x"] - bar["x"]) < 1
+    assert abs(segments[0]["x"] + segments[0]["width"] - segments[1]["x"]) < 1, "one begins where the other ends"
+    # The first hit's bar is full: its fields share it as they share the score.
+    parts = [number(part) for part in first.locator(".sum b").all_inner_texts()]
+    for segment, part in zip(segments, parts, strict=True):
+        assert abs(segment["width"] / bar["width"] - part / sum(parts)) < 0.005
 
 
 def test_facets_narrow_the_search_and_say_how_many(visit: Visit) -> None:
@@ -158,6 +163,14 @@ def test_two_settings_side_by_side(visit: Visit) -> None:
     assert left != right
     new = [hit.get_attribute("data-id") for hit in page.locator(".side[data-side=right] .hit.new").all()]
     assert new == [one for one in right if one not in left]
+    moved = 0
+    for at, one in enumerate(right):
+        if one in left and left.index(one) != at:
+            by = left.index(one) - at
+            said = page.locator(".side[data-side=right] .hit").nth(at).locator(".change").inner_text()
+            assert said == f"{'▲' if by > 0 else '▼'} {abs(by)}"
+            moved += 1
+    assert moved > 0
     page.select_option("#right-method", "m:latent")
     page.wait_for_function(
         "() => document.querySelector('.side[data-side=right] .summary').textContent.includes('Only latent')"

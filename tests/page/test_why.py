@@ -31,6 +31,7 @@ def test_pointing_at_a_term_lights_its_words(visit: Visit) -> None:
     page.wait_for_selector(".document mark.lit")
     lit = {one.lower() for one in page.locator(".document mark.lit").all_inner_texts()}
     assert lit & {"similar", "similarity"}
+    assert "word" not in lit, "the words of other terms stay as they were"
     assert page.locator(".segment.lit").count() == 1
     inside = "() => [document.querySelector('.document'), document.querySelector('.document mark.lit')].map((one) => "
     frame, mark = page.evaluate(inside + "one.getBoundingClientRect().toJSON())")
