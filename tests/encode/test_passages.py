@@ -104,6 +104,19 @@ def test_an_encoder_reads_by_its_window() -> None:
     assert all(len((text + " ab")[a:b].split()) <= 5 for a, b in found)
 
 
+def test_a_book_is_counted_in_pieces() -> None:
+    """An encoder refuses to count more than it could encode: no text is too long to be cut."""
+
+    class Careful(Windowed):
+        def count_tokens(self, texts: list[str]) -> list[int]:
+            assert max(map(len, texts)) <= 40_000
+            return super().count_tokens(texts)
+
+    text = "\n\n".join(" ".join(f"w{i}" for i in range(40)) + "." for _ in range(1_500))
+    spans = passages(Careful(), text)
+    assert len(spans) > 6_000 and spans[0][0] == 0 and spans[-1][1] == len(text)
+
+
 def test_a_passage_is_read_with_the_title_before_it() -> None:
     text = "# Of rivers  \n\nThey run. They end."
     start = text.index("They end")

@@ -51,6 +51,9 @@ _WORD = re.compile(r"\s+")
 _LEVELS = (_SECTION, _LINE, _SENTENCE, _WORD)
 _SENTENCES = 3
 
+_COUNTED_CHARS = 1 << 15
+"""Of a long text that are counted together."""
+
 _AT_ONCE = 256
 """Pieces counted together."""
 
@@ -75,10 +78,18 @@ def passages(encoder: Any, text: str) -> list[Span]:
     if size is None or getattr(encoder, "long_texts", "windows") != "windows":
         return [(0, len(text))]
     window = size - 2  # less the tokens that begin and end one
-    if len(text) <= window or encoder.count_tokens([text])[0] <= window:  # no token has less than a character
+    if len(text) <= window or _tokens(encoder, [text])[0] <= window:  # no token has less than a character
         return [(0, len(text))]
     room = min(MOST_TOKENS, window // 2)
-    return cut(text, lambda texts: [n / room for n in encoder.count_tokens(texts)])
+    return cut(text, lambda texts: [n / room for n in _tokens(encoder, texts)])
+
+
+def _tokens(encoder: Any, texts: Sequence[str]) -> list[int]:
+    """Tokens of each text. A book is counted in pieces: an encoder takes no more at once than it could encode."""
+    starts = [range(0, max(1, len(text)), _COUNTED_CHARS) for text in texts]
+    pieces = [text[at : at + _COUNTED_CHARS] for text, some in zip(texts, starts, strict=True) for at in some]
+    counts = iter(encoder.count_tokens(pieces))
+    return [sum(next(counts) for _ in some) for some in starts]
 
 
 @dataclass(frozen=True, slots=True)
