@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from zipfian.cli import index
+from zipfian.cli._arguments import as_typed
 from zipfian.cli._output import is_terminal, printable
 from zipfian.errors import InvalidInput
 
@@ -87,8 +87,6 @@ def _yes(question: str) -> bool:
 
 def _index(offer: Offer, args: argparse.Namespace) -> None:
     """As `zipfian index` does it, through its own arguments: what that command does by default, this does too."""
-    parser = argparse.ArgumentParser()
-    index.configure(parser)
-    chosen: Any = parser.parse_args([f"--into={offer.into}", "--", str(offer.source)])
+    chosen = as_typed(index.configure, f"--into={offer.into}", "--", offer.source)
     chosen.trust, chosen.pictures = args.trust, args.pictures
     index.run(chosen)

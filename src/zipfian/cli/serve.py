@@ -54,6 +54,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_trust(parser)
 
 
+def check_installed(what: str) -> None:
+    """An error that says what to install, before anything else is done."""
+    try:
+        import zipfian.serve.app
+        import zipfian.serve.server  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(what, "serve") from error
+
+
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     from zipfian.serve.keys import Keys, hashed, load_keys, new_key
@@ -71,12 +80,10 @@ def run(args: argparse.Namespace) -> int:
         args.host, args.port, tuple(args.allow_host), keys.read, keys.admin, args.open_to_all, args.workers,
         args.waiting, args.deadline, args.refresh, args.log_json, args.log_queries,
     )  # fmt: skip
-    try:
-        from zipfian.serve.app import create_app
-        from zipfian.serve.server import listen, make_server
-    except ImportError as error:
-        raise MissingExtra("zipfian serve", "serve") from error
+    check_installed("zipfian serve")
     from zipfian.serve import logs
+    from zipfian.serve.app import create_app
+    from zipfian.serve.server import listen, make_server
     from zipfian.serve.shelf import open_shelf
 
     logs.set_up(args.log_json)
