@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?=
 ARGS ?=
+SERVE ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -43,8 +44,8 @@ help:  ## list these commands
 	@awk 'BEGIN {FS = ":.*## "; print "zipfian: make COMMAND\n"} \
 	     /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: $(READY)  ## search texts by meaning and pictures by example, and see why
-	@$(BIN)/zipfian demo $(ARGS)
+demo: $(READY)  ## search texts by meaning and pictures by example, and see why; SERVE=0: no page at the end
+	@serve=; [ "$(SERVE)" = 0 ] || [ ! -t 0 ] || [ ! -t 1 ] || serve=--serve; $(BIN)/zipfian demo $$serve $(ARGS)
 
 test: $(READY)  ## lint, format, types and all tests; WITH_CLUSTER=no, WITH_BROWSER=no leave some out, =must insists
 	$(BIN)/ruff check $(CHECKED)

@@ -18,7 +18,7 @@ class Tantivy(Engine):
         if not np.all(workload.q_weights == 1.0):
             raise Unsuitable("needs whole-number term frequencies")
         builder = tantivy.SchemaBuilder()
-        builder.add_text_column("terms", stored=False, tokenizer_name="whitespace", index_option="freq")
+        builder.add_text_field("terms", stored=False, tokenizer_name="whitespace", index_option="freq")
         self._schema = builder.build()
         index = tantivy.Index(self._schema, path=str(self.folder))
         # one thread and room for everything: one segment, document numbers as given

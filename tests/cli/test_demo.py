@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,6 +155,73 @@ def test_without_weights_the_demo_shows_words_and_says_so(
     assert "search by picture is left out:" in out
     assert "the demo goes on with words alone" in err
     assert "shlex.split" in out
+
+
+@pytest.mark.usefixtures("library", "toys")
+def test_the_demo_ends_with_a_page_on_request(
+    tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fastapi", reason="NO SERVICE TESTS: pip install 'zipfian[serve]'")
+    served: list[list[str]] = []
+
+    class Server:
+        def run(self, sockets: Any) -> None:
+            pass
+
+    def create_app(shelf: Any, settings: Any) -> None:
+        served.append([one.name for one in shelf if len(one.collection)])
+        shelf.close()
+
+    monkeypatch.setattr("zipfian.serve.app.create_app", create_app)
+    monkeypatch.setattr("zipfian.serve.server.make_server", lambda app, settings: Server())
+    code, out, err = zipfian("demo", "--only", "texts", "--into", tmp_path / "unserved")
+    assert (code, served, "serving" in err) == (0, [], False)
+    assert f"serve {tmp_path / 'unserved' / 'python.zf'}" in out
+    code, out, err = zipfian("demo", "--only", "texts", "--into", tmp_path / "demo", "--serve")
+    assert (code, served) == (0, [["python"]])
+    assert "serving python at http://127.0.0.1:" in err
+    assert out.rstrip().endswith("== In a browser (Ctrl-C ends it)")
+
+
+def test_a_page_that_cannot_be_served_is_no_surprise_at_the_end(
+    tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "zipfian.serve.app", None)
+    code, out, err = zipfian("demo", "--into", tmp_path / "demo", "--serve")
+    assert (code, out) == (1, "")
+    assert "serve" in err
+    assert not (tmp_path / "demo").exists()
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="NO MAKE TESTS: install make")
+@pytest.mark.parametrize(
+    ("terminal", "more", "expected"),
+    [(True, [], "demo --serve --quick"), (True, ["SERVE=0"], "demo --quick"), (False, [], "demo --quick")],
+)
+def test_make_demo_serves_where_somebody_looks(tmp_path: Path, terminal: bool, more: list[str], expected: str) -> None:
+    """The real Makefile; in place of the program one that says how it was called."""
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    program = tmp_path / ".venv" / "bin" / "zipfian"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / ".venv" / ".ready").touch()
+    command = ["make", "--no-print-directory", "demo", "ARGS=--quick", *more]
+    ours, theirs = os.openpty()
+    try:
+        given: Any = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        if not terminal:
+            given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+        done = subprocess.run(command, cwd=tmp_path, timeout=60, check=True, **given)
+        told = os.read(ours, 1_000) if terminal else done.stdout
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert told.decode().split() == expected.split()
 
 
 def test_every_picture_is_pinned_credited_and_named_once() -> None:

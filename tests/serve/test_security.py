@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import logging
+import re
 import struct
 import zlib
 from pathlib import Path
@@ -449,3 +450,12 @@ def test_a_bug_shows_nothing(client: TestClient, monkeypatch: pytest.MonkeyPatch
     assert "machine" not in answer.text
     assert "KeyError" not in answer.text
     assert "content-security-policy" in answer.headers
+
+
+def test_the_page_of_attacks_names_tests_that_are_there() -> None:
+    here = Path(__file__).resolve()
+    sources = "".join(file.read_text("utf-8") for file in here.parent.glob("test_*.py"))
+    page = (here.parents[2] / "docs" / "security.md").read_text("utf-8")
+    named = re.findall(r"`(test_\w+)`", page)
+    assert len(named) > 20
+    assert [name for name in named if f"def {name}(" not in sources] == []

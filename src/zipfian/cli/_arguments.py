@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from zipfian.errors import InvalidInput
@@ -30,6 +30,13 @@ def json_object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"a JSON object was expected, not {type(value).__name__}")
     return value
+
+
+def as_typed(configure: Callable[[argparse.ArgumentParser], None], *arguments: object) -> argparse.Namespace:
+    """The arguments of another command as if somebody had typed them: its defaults stay in one place."""
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    return parser.parse_args([str(one) for one in arguments])
 
 
 def given(args: argparse.Namespace, name: str) -> bool:

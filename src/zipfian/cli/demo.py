@@ -11,9 +11,11 @@ import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from zipfian.cli import _demo_pictures, _demo_texts
+from zipfian.cli import _demo_pictures, _demo_texts, serve
+from zipfian.cli._arguments import as_typed
 from zipfian.cli._demo_report import Report
 from zipfian.errors import IndexExists
 
@@ -26,12 +28,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     part.add_argument("--only", choices=("texts", "pictures"), help="half of it")
     part.add_argument("--quick", action="store_true", help="a few texts, no pictures: is everything installed?")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object at the end")
+    parser.add_argument("--serve", action="store_true", help="end with a page to search it all in, until it is stopped")
+
+
+COLLECTIONS = ("python.zf", "pictures.zf")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
+    if args.serve:
+        serve.check_installed("zipfian demo --serve")
     folder = args.into if args.into is not None else Path(tempfile.mkdtemp(prefix="zipfian-demo-"))
-    for name in ("python.zf", "pictures.zf"):
+    for name in COLLECTIONS:
         if (folder / name).exists():
             raise IndexExists(f"{folder / name} is there already: name another folder with --into, or remove it")
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,13 +50,20 @@ def run(args: argparse.Namespace) -> int:
     if args.only != "texts" and not args.quick:
         _demo_pictures.run(report, folder)
     report.close()
-    _next(report, folder)
-    return 0
+    made = [folder / name for name in COLLECTIONS if (folder / name).exists()]
+    _next(report, folder, made)
+    return _serve(report, made) if args.serve and made else 0
 
 
-def _next(report: Report, folder: Path) -> None:
+def _serve(report: Report, made: Sequence[Path]) -> int:
+    """The page over what was made, on a port that is free: another demo may still be running."""
+    report.heading("In a browser (Ctrl-C ends it)")
+    return serve.run(as_typed(serve.configure, *made, "--port=0"))
+
+
+def _next(report: Report, folder: Path, made: Sequence[Path]) -> None:
     zipfian = _program()
-    texts, pictures = (shlex.quote(str(folder / name)) for name in ("python.zf", "pictures.zf"))
+    texts, pictures = (shlex.quote(str(folder / name)) for name in COLLECTIONS)
     report.heading("What to type next")
     report.say(f"everything stays in {folder} (remove it when you are done)\n")
     if (folder / "python.zf").exists():
@@ -60,6 +75,8 @@ def _next(report: Report, folder: Path) -> None:
     if (folder / "pictures.zf").exists():
         report.say(f"  {zipfian} search {pictures} --image YOUR.jpg")
         report.say(f"  {zipfian} explain {pictures} cat.png --image YOUR.jpg --fields visual --out why.png")
+    if made:
+        report.say(f"  {zipfian} serve {' '.join(shlex.quote(str(path)) for path in made)}")
     report.say(f"  {zipfian} index FOLDER --into mine.zf      your own texts and pictures, a .jsonl, .csv or .parquet")
     report.say(f"  {zipfian} --help")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from zipfian.cli import _offer
 from zipfian.cli._collection import add_trust, trusted
 from zipfian.cli._output import note
 from zipfian.errors import InvalidInput, MissingExtra
@@ -19,8 +20,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "collections",
         nargs="*",
         metavar="COLLECTION",
-        help="a folder or opensearch://host:9200/name; NAME=PATH names it",
+        help="a folder or opensearch://host:9200/name; NAME=PATH names it; texts and pictures are indexed on request",
     )
+    parser.add_argument(
+        "--index", action="store_true",
+        help="a folder or file that is no collection is indexed first, into NAME.zf beside it, without a question",
+    )  # fmt: skip
     parser.add_argument("--host", default=usual.host, help="address to listen on; one that others reach needs --keys")
     parser.add_argument("--port", type=int, default=PORT, help=f"port to listen on; {PORT} unless given, 0: a free one")
     parser.add_argument(
@@ -49,6 +54,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_trust(parser)
 
 
+def check_installed(what: str) -> None:
+    """An error that says what to install, before anything else is done."""
+    try:
+        import zipfian.serve.app
+        import zipfian.serve.server  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(what, "serve") from error
+
+
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     from zipfian.serve.keys import Keys, hashed, load_keys, new_key
@@ -66,17 +80,15 @@ def run(args: argparse.Namespace) -> int:
         args.host, args.port, tuple(args.allow_host), keys.read, keys.admin, args.open_to_all, args.workers,
         args.waiting, args.deadline, args.refresh, args.log_json, args.log_queries,
     )  # fmt: skip
-    try:
-        from zipfian.serve.app import create_app
-        from zipfian.serve.server import listen, make_server
-    except ImportError as error:
-        raise MissingExtra("zipfian serve", "serve") from error
+    check_installed("zipfian serve")
     from zipfian.serve import logs
+    from zipfian.serve.app import create_app
+    from zipfian.serve.server import listen, make_server
     from zipfian.serve.shelf import open_shelf
 
     logs.set_up(args.log_json)
     with listen(settings) as socket:
-        shelf = open_shelf(args.collections, write=args.write, **trusted(args))
+        shelf = open_shelf(_offer.collections_of(args.collections, args), write=args.write, **trusted(args))
         host = f"[{args.host}]" if ":" in args.host else args.host
         note(f"serving {', '.join(one.name for one in shelf)} at http://{host}:{socket.getsockname()[1]}/")
         make_server(create_app(shelf, settings), settings).run(sockets=[socket])
