@@ -53,6 +53,7 @@ def test_a_search_is_the_same(remote: RemoteCollection, local: zf.Collection, op
     far, near = remote.search("food from plants", **options), local.search("food from plants", **options)
     assert seen(far) == seen(near)
     assert len(far) > 0
+    assert [hit.confidence for hit in far] == [hit.confidence for hit in near]
     assert (far.generation, far.query) == (near.generation, near.query)
     assert far.explain(far[0]).to_dict() == near.explain(near[0]).to_dict()
 

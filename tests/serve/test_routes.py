@@ -40,6 +40,16 @@ def test_a_search_is_that_of_the_library(client: TestClient, path: Path) -> None
     assert set(answer["timings"]) == {"prepare", "encode", "filter", "search", "total", "present"}
 
 
+def test_hits_say_how_likely_they_are(client: TestClient, path: Path) -> None:
+    every = client.post(f"{NOTES}/search", json={"text": "food from plants"}).json()["hits"]
+    with zf.Collection.open(path) as notes:
+        assert [hit["confidence"] for hit in every] == [hit.confidence for hit in notes.search("food from plants")]
+    least = sorted(hit["confidence"] for hit in every)[1]
+    some = client.post(f"{NOTES}/search", json={"text": "food from plants", "min_confidence": least}).json()["hits"]
+    assert 0 < len(some) < len(every) and all(hit["confidence"] >= least for hit in some)
+    assert client.post(f"{NOTES}/search", json={"text": "food", "min_confidence": 1.1}).status_code == 422
+
+
 def leaves(node: dict[str, Any]) -> float:
     return sum(map(leaves, node["parts"])) if node.get("parts") else node["value"]
 

@@ -232,7 +232,17 @@ class RemoteCollection:
         return f"<RemoteCollection {self.name!r} of {self._transport.url}>"
 
 
-_SHOWN = ("k", "offset", "rerank_depth", "exact_match_bonus", "explain", "highlight", "documents", "facets")
+_SHOWN = (
+    "k",
+    "offset",
+    "rerank_depth",
+    "exact_match_bonus",
+    "min_confidence",
+    "explain",
+    "highlight",
+    "documents",
+    "facets",
+)
 """Options of a search that an explanation does not take."""
 
 

@@ -58,6 +58,8 @@ class RemoteHit:
     """With `explain="terms"` or `"places"`."""
     snippets: tuple[Snippet, ...] = dataclasses.field(default=(), repr=False)
     """With `highlight=True`."""
+    confidence: float = 0.0
+    """How likely it is a right answer, 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,7 @@ def _hit(found: Mapping[str, Any]) -> RemoteHit:
         {name: FieldHit(**seen) for name, seen in (found.get("fields") or {}).items()},
         found.get("text"), found.get("metadata") or {}, found["first_rank"], found["exact_match"],
         found.get("text_cut", False), found.get("picture", False), None if tree is None else explanation_of(tree),
-        tuple(_snippet(one) for one in found.get("snippets") or ()),
+        tuple(_snippet(one) for one in found.get("snippets") or ()), found["confidence"],
     )  # fmt: skip
 
 

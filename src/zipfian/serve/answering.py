@@ -54,6 +54,7 @@ def _hit(
         "rank": hit.rank,
         "id": hit.id,
         "score": hit.score,
+        "confidence": hit.confidence,
         "first_rank": hit.first_rank,
         "exact_match": hit.exact_match,
     }

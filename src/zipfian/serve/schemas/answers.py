@@ -110,6 +110,7 @@ class HitAnswer(Part):
     rank: int
     id: str
     score: float | None
+    confidence: float = Field(description="How likely it is a right answer, 0 to 1; comparable between queries.")
     first_rank: int = Field(description="Rank before reranking.")
     exact_match: bool
     fields: dict[str, FieldShare] | None = Field(default=None, description="With explain: fields and more.")

@@ -113,6 +113,9 @@ class SearchRequest(Asked):
         int | None, Field(ge=1, le=limits.MAX_SERVED_K, description="Candidates to rerank, where the method reranks.")
     ] = None
     exact_match_bonus: Annotated[float, Field(ge=0.0, le=1e6, allow_inf_nan=False)] = 0.0
+    min_confidence: Annotated[
+        float, Field(ge=0.0, le=1.0, allow_inf_nan=False, description="Hits less likely to be right are left out.")
+    ] = 0.0
     explain: Annotated[
         Explain,
         Field(

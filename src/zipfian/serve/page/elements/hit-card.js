@@ -70,7 +70,7 @@ class HitCard extends Element {
 
   #facts() {
     const shown = Object.entries(this.hit.metadata ?? {}).slice(0, 4);
-    return html`<span class="facts"><code>${this.hit.id}</code>${shown.map(([name, value]) => html`<span title=${name}>${plain(value)}</span>`)}</span>`;
+    return html`<span class="facts"><span title="how likely it is a right answer">${Math.round(100 * this.hit.confidence)} % sure</span><code>${this.hit.id}</code>${shown.map(([name, value]) => html`<span title=${name}>${plain(value)}</span>`)}</span>`;
   }
 
   #actions() {
