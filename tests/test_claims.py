@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import report
+from benchmarks import report, serve
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
@@ -159,6 +159,8 @@ def test_the_speed_page_shows_the_stored_records() -> None:
         for line in part.splitlines():
             assert not line.startswith("| ") or line in page, f"docs/benchmarks.md lacks the stored line {line}"
     assert stored["ratios"] == report.ratios(stored["speed"], stored["k"])
+    for line in serve.table(load("results/speed/serve.json")).splitlines():
+        assert line in page, f"docs/benchmarks.md lacks the stored line {line}"
     assert ("(`transcribed`)" in page) == bool(stored.get("transcribed"))  # said for as long as it is so
 
 
