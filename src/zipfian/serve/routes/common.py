@@ -47,8 +47,8 @@ _LONGEST = 3 * 4 * limits.MAX_ID_BYTES
 InPath = Annotated[str, Path(min_length=1, max_length=_LONGEST), AfterValidator(_unquoted)]
 
 
-def shelf_of(request: Request) -> Shelf:
-    """The collections of the service."""
+async def shelf_of(request: Request) -> Shelf:
+    """The collections of the service; a coroutine, since a plain function would take a trip to a thread of its own."""
     shelf: Shelf = request.app.state.shelf
     return shelf
 
