@@ -73,7 +73,21 @@ def test_a_text_without_spaces_is_cut_all_the_same() -> None:
     spans = cut(text, letters(64))
     assert next(a for a, _ in spans) == 0 and spans[-1][1] == 1000
     assert all(b - a <= 64 for a, b in spans)
-    assert all(left[1] == right[0] for left, right in itertools.pairwise(spans))
+    assert all(0 <= left[1] - right[0] <= SHARED * 64 for left, right in itertools.pairwise(spans))
+
+
+def test_words_without_a_sentence_are_not_cut_in_two() -> None:
+    text = "dog " * 2_000
+    spans = cut(text, words(50))
+    assert all(set(text[a:b].split()) == {"dog"} and len(text[a:b].split()) <= 50 for a, b in spans)
+
+
+def test_white_space_alone_is_one_passage() -> None:
+    assert cut(" \n" * 50, letters(10)) == [(0, 100)]
+
+
+def test_a_character_of_many_tokens_is_not_cut() -> None:
+    assert cut("ab", lambda texts: [4.0 * len(text) for text in texts]) == [(0, 1), (1, 2)]
 
 
 def test_sentences_of_other_scripts_end_a_passage() -> None:
@@ -136,6 +150,8 @@ def test_a_passage_is_read_with_the_title_before_it() -> None:
         ("One line alone. And more.", (16, 25), "And more."),
         ("x" * 121 + "\nrest", (122, 126), "rest"),
         ("\n\n", (0, 2), "\n\n"),
+        ("#\nOne. Two.", (7, 11), "Two."),
+        ("a" + " " * 5_000 + "b\nOne.", (5_003, 5_007), "One."),
     ],
 )
 def test_what_is_read_of_a_passage(text: str, span: tuple[int, int], read: str) -> None:

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 Count = Callable[[Sequence[str]], Sequence[float]]
@@ -44,12 +45,14 @@ PARAGRAPH = 1
 """The level of what begins a section or a paragraph: nothing is shared across it."""
 
 _SECTION = re.compile(r"\n(?=#{1,6} )|\n[ \t]*\n\s*")
-_TITLE = re.compile(r"\s*(?:#+ +)?(\S[^\n]*?)[ \t]*\n")
 _LINE = re.compile(r"\n")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？｡؟۔।॥])")
-_WORD = re.compile(r"\s+")
-_LEVELS = (_SECTION, _LINE, _SENTENCE, _WORD)
-_SENTENCES = 3
+_SPACE = re.compile(r"\s+")
+_LEVELS = (_SECTION, _LINE, _SENTENCE)
+WORDS = len(_LEVELS) + 1
+
+_BEGINNING = 1_000
+"""Characters in which a title is looked for."""
 
 _COUNTED_CHARS = 1 << 15
 """Of a long text that are counted together."""
@@ -66,7 +69,7 @@ class _Piece:
     end: int
     share: float
     level: int
-    """The boundary it begins at, by how coarse it is: a section (1), a line, a sentence, a word (4)."""
+    """The boundary it begins at, by how coarse it is: a section (1), a line, a sentence (3), words or characters."""
 
 
 def passages(encoder: Any, text: str) -> list[Span]:
@@ -122,8 +125,14 @@ class Reading:
 
 def _title(text: str) -> Span:
     """The first line, if it is one of several and short; else nothing."""
-    found = _TITLE.match(text)
-    return found.span(1) if found is not None and len(found[1]) <= TITLE_CHARS else (0, 0)
+    beginning = text[:_BEGINNING]
+    line = beginning.lstrip()
+    title, more, _ = line.partition("\n")
+    words = title.lstrip("#").strip() if title.startswith("#") else title.strip()
+    if not more or not words or len(words) > TITLE_CHARS:
+        return 0, 0
+    first = len(beginning) - len(line) + title.index(words)
+    return first, first + len(words)
 
 
 def cut(text: str, count: Count) -> list[Span]:
@@ -146,8 +155,7 @@ def cut(text: str, count: Count) -> list[Span]:
             pieces = [before, *rest] if at > 1 and fits and rest[0].level > PARAGRAPH else rest
         else:
             pieces.append(piece)
-    out.append((pieces[0].start, pieces[-1].end))
-    return out
+    return [*out, (pieces[0].start, pieces[-1].end)] if pieces else [(0, len(text))]
 
 
 def _best_end(pieces: Sequence[_Piece], room: float) -> int:
@@ -161,20 +169,32 @@ def _best_end(pieces: Sequence[_Piece], room: float) -> int:
     return min(able, key=lambda i: (pieces[i].level, -i))
 
 
-def _pieces(text: str, spans: Sequence[Span], count: Count, level: int) -> Iterator[_Piece]:
-    """The text in pieces that each fit: sentences, or less where a sentence does not."""
-    for at in range(0, len(spans), _AT_ONCE):
-        some = spans[at : at + _AT_ONCE]
+def _pieces(text: str, spans: Iterable[Span], count: Count, level: int) -> Iterator[_Piece]:
+    """The text in pieces that each fit: sentences, or less where a sentence does not. Only some are in memory."""
+    left = iter(spans)
+    while some := list(islice(left, _AT_ONCE)):
         for (start, end), share in zip(some, count([text[a:b] for a, b in some]), strict=True):
-            if share <= (SHARED if level < _SENTENCES else 1.0):
+            if share <= (SHARED if level < len(_LEVELS) else 1.0) or end - start == 1:  # a character is not cut
                 yield _Piece(start, end, share, level)
-            elif level < len(_LEVELS):
-                finer = _pieces(text, list(_split(text, start, end, _LEVELS[level])), count, level + 1)
-                for i, piece in enumerate(finer):
-                    yield piece if i else replace(piece, level=level)  # it begins where the coarser part does
+                continue
+            if level < len(_LEVELS):
+                parts = _split(text, start, end, _LEVELS[level])
             else:
-                middle = (start + end) // 2
-                yield from _pieces(text, [(start, middle), (middle, end)], count, level)
+                parts = _even(text, start, end, math.ceil(share / SHARED))
+            for i, piece in enumerate(_pieces(text, parts, count, min(level + 1, WORDS))):
+                yield piece if i else replace(piece, level=level)  # it begins where the coarser part does
+
+
+def _even(text: str, start: int, end: int, n: int) -> Iterator[Span]:
+    """Text without a boundary in about `n` parts of one length, between words where there are words."""
+    step = max(1, (end - start) // n)
+    while start < end:
+        at = min(end, start + step)
+        space = _SPACE.search(text, at, min(end, at + step))
+        stop = at if space is None else space.start()
+        if not text[start:stop].isspace():
+            yield start, stop
+        start = stop if space is None else space.end()
 
 
 def _split(text: str, start: int, end: int, boundary: re.Pattern[str]) -> Iterator[Span]:
