@@ -24,7 +24,7 @@ PATIENCE = 20_000
 Visit = Callable[..., "Page"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     path = chromium()
     if path is None:
@@ -33,13 +33,13 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of photographs."""
     return tmp_path_factory.mktemp("pictures")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def address(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> Iterator[str]:
     """A service over `texts` and `photos`."""
     folder = tmp_path_factory.mktemp("served")
