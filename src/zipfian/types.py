@@ -190,8 +190,8 @@ class Explanation:
         """The parts that say something: all but corrections of rounding."""
         return tuple(part for part in self.parts if part.kind != "correction")
 
-    def to_dict(self) -> dict[str, Any]:
-        """The tree as plain JSON values."""
+    def to_dict(self, places: bool = True) -> dict[str, Any]:
+        """The tree as plain JSON values; without `places`, it says nothing of where."""
         out: dict[str, Any] = {"value": self.value, "label": self.label, "kind": self.kind}
         if self.field is not None:
             out["field"] = self.field
@@ -199,10 +199,10 @@ class Explanation:
             out["term"] = self.term
         if self.details:
             out["details"] = dict(self.details)
-        if self.evidence:
+        if places and self.evidence:
             out["evidence"] = [dict(e) for e in self.evidence]
         if self.parts:
-            out["parts"] = [p.to_dict() for p in self.parts]
+            out["parts"] = [p.to_dict(places) for p in self.parts]
         return out
 
     def __str__(self) -> str:

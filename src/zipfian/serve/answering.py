@@ -19,7 +19,6 @@ from zipfian.fields.query import Query
 from zipfian.objects import plain
 from zipfian.serve.hidden import has_picture, visible
 from zipfian.serve.schemas.requests import Explain, Highlight
-from zipfian.types import Explanation
 
 
 def answer(request: Request, content: Mapping[str, Any], status: int = 200) -> JSONResponse:
@@ -62,7 +61,7 @@ def _hit(
         out |= {"fields": dict(hit.fields), "passage": found.passage(hit)}
     if explain in ("terms", "places") and at < limits.MAX_SERVED_REASONS:
         deadline.check("explaining a hit")
-        out["explanation"] = node(found.explain(hit), explain == "places")
+        out["explanation"] = found.explain(hit).to_dict(explain == "places")
     if highlight is not False:
         deadline.check("marking passages")
         out["snippets"] = _snippets(found, hit, Highlight() if highlight is True else highlight)
@@ -139,19 +138,3 @@ def _snippet(snippet: Snippet) -> dict[str, Any]:
 def facets_of(counted: Mapping[str, Facet]) -> dict[str, Any]:
     """Values of columns, with their ends where they have an order."""
     return {name: dataclasses.asdict(facet) for name, facet in counted.items()}
-
-
-def node(tree: Explanation, places: bool) -> dict[str, Any]:
-    """An explanation; places only where somebody wants them."""
-    out: dict[str, Any] = {"value": tree.value, "label": tree.label, "kind": tree.kind}
-    if tree.field is not None:
-        out["field"] = tree.field
-    if tree.term is not None:
-        out["term"] = tree.term
-    if tree.details:
-        out["details"] = dict(tree.details)
-    if places and tree.evidence:
-        out["evidence"] = [dict(place) for place in tree.evidence]
-    if tree.parts:
-        out["parts"] = [node(part, places) for part in tree.parts]
-    return out

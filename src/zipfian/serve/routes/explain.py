@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse
 
 from zipfian import deadline
 from zipfian.fields.query import Query
-from zipfian.serve.answering import answer, node, query_places
+from zipfian.serve.answering import answer, query_places
 from zipfian.serve.asking import filter_of, options
 from zipfian.serve.routes.common import InPath, Shelved, document_in, router
 from zipfian.serve.schemas.answers import ExplainAnswer
@@ -30,7 +30,7 @@ def explain(request: Request, shelf: Shelved, collection: InPath, body: ExplainR
         tree = served.why(query, body.id, body.above, **how)
     else:
         tree = served.explain(query, body.id, **how)
-    reasons = node(tree, places)
+    reasons = tree.to_dict(places)
     out = {
         "id": body.id,
         "above": body.above,
