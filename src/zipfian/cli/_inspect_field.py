@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._collection import folder_of, opened, place, trusted
 from zipfian.cli._inspect_page import DEFAULT_TERMS, Example, Page, about, list_lines, page_lines
-from zipfian.cli._inspect_vocabulary import term_number
 from zipfian.cli._output import note, print_json
-from zipfian.encode.passages import Reading
 from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection
-    from zipfian.fields import LexicalField, PostingField
-    from zipfian.retrieve.statistics import FieldStatistics
+    from zipfian.collection.terms import TermDocument
+    from zipfian.fields import PostingField
+    from zipfian.retrieve.statistics import Term
 
 EXAMPLES = 5
 PATCHES = 4
@@ -47,10 +46,6 @@ def _field_name(collection: Collection, wanted: str | None) -> str:
     return wanted
 
 
-def _statistics(collection: Collection, name: str) -> FieldStatistics:
-    return collection.searcher().field_searcher(name).statistics()
-
-
 # ---------------------------------------------------------------------- one term
 
 
@@ -69,72 +64,31 @@ def _term(args: argparse.Namespace, collection: Collection, name: str) -> int:
 
 
 def _page(args: argparse.Namespace, collection: Collection, name: str, field: PostingField) -> Page:
-    statistics = _statistics(collection, name)
-    term = _chosen(args.term, field, collection)
-    df = statistics.df(term)
-    from zipfian.evaluate.zipf import smoothed_idf
-
+    found = collection.term(name, args.term, args.limit or EXAMPLES)
+    info = found.info
     rest: dict[str, Any] = {
         "of": f"field {name} of {args.path}",
-        "df": df,
-        "documents": statistics.n_live,
-        "idf": float(smoothed_idf([df], statistics.n_live)[0]) if statistics.n_live else None,
-        "examples": _examples(args, collection, name, field, statistics, term),
+        "df": info.df,
+        "documents": found.n,
+        "idf": info.idf if found.n else None,
+        "examples": [_example(args, collection, field, document, info.term) for document in found.documents],
     }
     known = field.dictionary()
-    if known is not None and isinstance(term, int):
-        return about(known, term, **rest)
-    return Page(term=term, label=field.label(term), **rest)
+    if known is not None and isinstance(info.term, int):
+        return about(known, info.term, **rest)
+    return Page(term=info.term, label=info.label, **rest)
 
 
-def _words(given: str, field: LexicalField, collection: Collection) -> list[str]:
-    """The terms of some words, read in the language that a query of them would be in."""
-    from zipfian.fields.item import Item
-
-    language = collection.searcher().settings.languages.of_query(given)
-    return list(field.counts_of(Item("", given, {}, {}, {}, 0, language=language)))
-
-
-def _chosen(given: str, field: PostingField, collection: Collection) -> str | int:
-    """A term by its number, or by a word."""
-    from zipfian.fields import LexicalField
-
-    if not isinstance(field, LexicalField):
-        return term_number(given, field.n_terms)
-    terms = _words(given, field, collection)
-    if len(terms) != 1:
-        raise InvalidInput(f"--term of a field of words is one word, not {given!r}")
-    return terms[0]
-
-
-def _examples(
-    args: argparse.Namespace, collection: Collection, name: str, field: PostingField, statistics: FieldStatistics,
-    term: str | int,
-) -> Sequence[Example]:  # fmt: skip
-    """The documents, or passages of them, in which the term weighs most, and where it is in them."""
-    import numpy as np
-
-    count = EXAMPLES if args.limit is None else args.limit
-    docs, weights = statistics.postings(term)
-    best = np.lexsort((docs, -weights))[:count]
-    searcher = collection.searcher()
-    out = []
-    passages = searcher.passages(name)
-    for row, weight in zip(docs[best].tolist(), weights[best].tolist(), strict=True):
-        document = searcher.document(row if passages is None else passages.document(row))
-        stored, span = searcher.settings.stored(document), None if passages is None else passages.span(row)
-        if span is not None:
-            stored = replace(stored, text=Reading.of(stored.text or "", span).text)
-        found, problem = field.places(stored, [term], {term: weight})
-        where = found.get(term, [])
-        patches, files = _patches(args, collection, where, term, document.id)
-        shown = stored.text if field.reads == "text" else None
-        out.append(Example(document.id, weight, shown, where, problem, patches, files))
-    return out
+def _example(
+    args: argparse.Namespace, collection: Collection, field: PostingField, found: TermDocument, term: Term
+) -> Example:
+    patches, files = _patches(args, collection, found.places, term, found.id)
+    text = found.text if field.reads == "text" else None
+    return Example(found.id, found.weight, text, found.places, found.note, patches, files)
 
 
 def _patches(
-    args: argparse.Namespace, collection: Collection, where: Sequence[Any], term: str | int, doc_id: str
+    args: argparse.Namespace, collection: Collection, where: Sequence[Any], term: Term, doc_id: str
 ) -> tuple[Sequence[bytes], Sequence[str]]:
     """Cut-outs of the strongest patches, where somebody wants to see them."""
     cells = [place for place in where if "row" in place][:PATCHES]
@@ -163,36 +117,19 @@ def _patches(
 
 
 def _list(args: argparse.Namespace, collection: Collection, name: str) -> int:
-    from zipfian.evaluate.zipf import smoothed_idf
-    from zipfian.fields import LexicalField
+    from zipfian.collection.terms import term_list
 
-    field = collection.searcher().settings.postings(name)
-    statistics = _statistics(collection, name)
-    terms, df = statistics.vocabulary
-    known = field.dictionary()
-    labels = None if known is None else known.label_table
-    order = sorted(range(len(terms)), key=lambda i: (-int(df[i]), i))
-    if args.find is not None:
-        if isinstance(field, LexicalField):
-            beginnings = tuple(_words(args.find, field, collection))
-            order = [i for i in order if beginnings and str(terms[i]).startswith(beginnings)]
-        elif labels is None:
-            raise InvalidInput(f"the vocabulary of field {name} has no labels to search: list it with --terms")
-        else:
-            place = {term: i for i, term in enumerate(terms)}
-            order = [place[term] for term in labels.find(args.find) if term in place]
-    limit = DEFAULT_TERMS if args.limit is None else args.limit or len(order)
-    rows = []
-    for i in order[:limit]:
-        term = terms[i]
-        label = field.label(term) if field.labelled else None
-        kind = None if labels is None else labels.kind(int(term))
-        idf = float(smoothed_idf([int(df[i])], statistics.n_live)[0])
-        rows.append({"term": term, "kind": kind, "df": int(df[i]), "idf": idf, "label": label})
+    limit = DEFAULT_TERMS if args.limit is None else args.limit or sys.maxsize
+    found = term_list(collection.searcher(), name, args.find, limit, 0)
+    labelled = collection.searcher().settings.postings(name).labelled
+    rows = [
+        {"term": i.term, "kind": i.kind, "df": i.df, "idf": i.idf, "label": i.label if labelled else None}
+        for i in found.terms
+    ]
     if args.json:
-        print_json({"of": f"field {name} of {args.path}", "found": len(order), "terms": rows})
+        print_json({"of": f"field {name} of {args.path}", "found": found.found, "terms": rows})
         return 0
     print("\n".join(list_lines(rows)))
-    if len(order) > limit:
-        note(f"{len(order) - limit:,} more; --limit 0 shows all")
+    if found.found > limit:
+        note(f"{found.found - limit:,} more; --limit 0 shows all")
     return 0
