@@ -136,7 +136,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("own_cache")
 def test_texts_through_the_real_encoder(tmp_path: Path, zipfian: Command) -> None:
-    """A text of more tokens than an encoder takes at once is read by passage; unknown characters have no latent terms."""
+    """More tokens than an encoder takes at once are read by passage; unknown characters have no latent terms."""
     needed("all-minilm-l6-v2", "onnxruntime", "tokenizers", "safetensors")
     folder = tmp_path / "texts"
     folder.mkdir()

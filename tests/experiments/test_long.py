@@ -36,8 +36,8 @@ def scifact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     judged = [f"q{i}\tp{i}\t1" for i in range(10)]
     (folder / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *judged]))
     sae, text = toy_vocabulary(tmp_path / "toy-sae"), Windowed("long")
-    made: dict[str, Any] = {"words": Words(), "latent": Latent(sae, encoder=text), "dense": Dense(encoder=text)}
-    monkeypatch.setattr(module, "fields", lambda source: made)
+    made: dict[str, Any] = {"latent": Latent(sae, encoder=text), "dense": Dense(encoder=text)}
+    monkeypatch.setattr(module, "fields", lambda _, whole: {"words": Words(passages=0 if whole else 100)} | made)
     return folder
 
 
@@ -45,10 +45,11 @@ def test_the_table(scifact: Path, tmp_path: Path) -> None:
     made = run_table("long", {"scifact": scifact}, tmp_path / "out")
     rows = {(row["asked by"], row["method"]): row for row in made.rows}
     assert set(rows) == {(form, m) for form in ("query", "title") for m in ("words", "latent", "dense", "hybrid")}
-    assert all(row["difference"] == pytest.approx(0.0) for (_, method), row in rows.items() if method == "words")
     assert rows["title", "dense"]["difference"] > 0.0, "one vector of eight texts is about none of them"
     costs = {(cost["asked by"], cost["read"]): cost for cost in made.settings["costs"]}
     assert costs["query", "whole"]["passages"] is None and costs["query", "passages"]["passages"] > 10
+    assert costs["query", "whole"]["passages of words"] is None
+    assert costs["query", "passages"]["passages of words"] > 10
     assert costs["query", "passages"]["postings"] > costs["query", "whole"]["postings"]
     assert (tmp_path / "out" / "long.json").exists()
 

@@ -142,7 +142,8 @@ class PostingsRetriever:
         return coverage(self._postings, self._terms, self.prepared, best)
 
     def covered(self, docs: Ints) -> F64:
-        return covered_by(self._postings, self._terms, docs)
+        share = partial(covered_by, self._postings, self._terms)
+        return share(docs) if self._passages is None else self._passages.score(share, docs)
 
     def whole(self) -> float:
         return whole(self._postings, self._terms, self.prepared.scoring)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.collection.models.conftest import check_sums
 from tests.toys import ToyText
 from zipfian.encode.passages import passages
 from zipfian.fields import Dense, Field, Latent, Words
+from zipfian.fields.rows import word_passages
 
 WORDS = "dog puppy hound cat kitten car automobile sun light red green tree house river stone cloud bread music".split()
 
@@ -31,7 +33,7 @@ def text() -> ToyText:
 
 
 def fields(sae: Path, text: ToyText) -> dict[str, Field]:
-    return {"words": Words(), "latent": Latent(sae, encoder=text), "dense": Dense(encoder=text)}
+    return {"words": Words(passages=60), "latent": Latent(sae, encoder=text), "dense": Dense(encoder=text)}
 
 
 def sentence(rng: random.Random, n: int) -> str:
@@ -65,16 +67,18 @@ def test_a_document_is_found_by_its_best_passage_and_comes_once(tmp_path: Path, 
     filler = "The red house by the river was old. " * 6
     long = filler + "A hound sleeps. " + filler
     c = made(tmp_path / "c", sae, text, [{"id": "long", "text": long}, {"id": "short", "text": "red house"}])
-    assert c.searcher().passages("latent") is not None and c.searcher().passages("words") is None
-    for field in ("latent", "dense"):
-        hits = c.search("puppy", fields=field, k=5)
+    for field, query in (("words", "hound"), ("latent", "puppy"), ("dense", "puppy")):
+        assert c.searcher().passages(field) is not None
+        hits = c.search(query, fields=field, k=5)
         assert [hit.id for hit in hits].count("long") == 1 and hits[0].id == "long"
-        tree = c.explain("puppy", "long", fields=field)
+        tree = c.explain(query, "long", fields=field)
         start, end = tree.details["passage"]
         assert "hound" in long[start:end] and end - start < len(long) / 3
         assert hits.passage(hits[0]) == (start, end)
     hits = c.search("house", fields="words")
-    assert hits.passage(hits[0]) is None
+    assert hits[0].id == "short" and hits.passage(hits[0]) is None
+    hits = c.search("hound", fields="words")
+    assert "hound" in hits.highlight(hits[0])[0].text
 
 
 @pytest.mark.parametrize("method", ["late:latent", "late:dense"])
@@ -96,29 +100,36 @@ def test_equal_to_passages_kept_as_documents(tmp_path: Path, sae: Path, text: To
     """N, df and lengths are those of passages: the scores are what passages have that are documents of their own."""
     docs = documents(seed, 40)
     c = made(tmp_path / "c", sae, text, docs)
-    apart = []
-    for doc in docs:
-        for i, (start, end) in enumerate(passages(text, doc["text"]) if "text" in doc else [(0, 0)]):
-            row = {"id": f"{doc['id']}#{i}", "metadata": doc["metadata"]}
-            apart.append(row | ({"text": doc["text"][start:end]} if "text" in doc else {}))
-    assert len(apart) > 1.5 * len(docs)
-    parts = made(tmp_path / "parts", sae, text, apart, ["latent", "dense"])
-    words = made(tmp_path / "words", sae, text, docs, ["words"])
+    parts = {
+        "latent": made(tmp_path / "parts", sae, text, apart(docs, lambda t: passages(text, t)), ["latent", "dense"]),
+        "words": made(tmp_path / "words", sae, text, apart(docs, lambda t: word_passages(t, 60)), ["words"]),
+    }
+    parts["dense"] = parts["latent"]
     rng = random.Random(seed)
     for _ in range(12):
         query, where = sentence(rng, rng.randint(1, 4)), rng.choice([None, {"n": {"<": 2}}])
-        for field in ("latent", "dense"):
+        for field, kept in parts.items():
             best: dict[str, float] = {}
-            for doc_id, score in ranking(parts, query, field, k=1000, where=where):
+            for doc_id, score in ranking(kept, query, field, k=1000, where=where):
                 best.setdefault(doc_id.split("#")[0], score)
             for k in (1, 3, 100):
                 assert ranking(c, query, field, k=k, where=where) == list(best.items())[:k]
             ids = [doc["id"] for doc in docs[1:]]
             scores = c.score(field, query, ids)
-            wanted = [best.get(i, 0.0 if field == "latent" else np.nan) for i in ids]
+            wanted = [best.get(i, np.nan if field == "dense" else 0.0) for i in ids]
             if where is None:
                 assert np.array_equal(scores, wanted, equal_nan=True)
-        assert ranking(c, query, "words", k=100, where=where) == ranking(words, query, "words", k=100, where=where)
+
+
+def apart(docs: list[dict[str, Any]], cut: Callable[[str], Sequence[tuple[int, int]]]) -> list[dict[str, Any]]:
+    """Every passage as a document of its own."""
+    out = []
+    for doc in docs:
+        for i, (start, end) in enumerate(cut(doc["text"]) if "text" in doc else [(0, 0)]):
+            row = {"id": f"{doc['id']}#{i}", "metadata": doc["metadata"]}
+            out.append(row | ({"text": doc["text"][start:end]} if "text" in doc else {}))
+    assert len(out) > 1.5 * len(docs)
+    return out
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -150,8 +161,8 @@ def test_after_any_history_scores_are_those_of_a_rebuild(tmp_path: Path, sae: Pa
 def test_a_field_that_comes_later_and_a_copy_are_the_same(tmp_path: Path, sae: Path, text: ToyText) -> None:
     docs = documents(7, 30)
     whole = made(tmp_path / "whole", sae, text, docs)
-    later = made(tmp_path / "later", sae, text, docs, ["words"])
-    later.add_field("latent", Latent(sae, encoder=text))
+    later = made(tmp_path / "later", sae, text, docs, ["latent"])
+    later.add_field("words", Words(passages=60))
     later.commit()
     later.add_field("dense", Dense(encoder=text))
     later.commit()
@@ -161,7 +172,7 @@ def test_a_field_that_comes_later_and_a_copy_are_the_same(tmp_path: Path, sae: P
     for other in (later, copied):
         assert other.check().ok
         for query in ("puppy in the sun", "red car", "music"):
-            for field in ("latent", "dense", None):
+            for field in ("words", "latent", "dense"):
                 assert ranking(other, query, field, k=40) == ranking(whole, query, field, k=40)
 
 
@@ -196,6 +207,23 @@ def test_a_title_is_read_with_every_passage(tmp_path: Path, sae: Path, text: Toy
             assert docs[0]["text"][place["start"] : place["end"]] == place["text"]
 
 
+def test_words_that_stand_together_are_rewarded_not_words_of_different_pages(
+    tmp_path: Path, sae: Path, text: ToyText
+) -> None:
+    """A document covers what its best passage covers: the fusion's reward is for words that stand together."""
+    filler = "The red house by the river was old. " * 4
+    scattered = "A quokka. " + filler + "A zither. " + filler + "A gimlet. " + filler
+    together = filler + "A quokka, a zither, a gimlet. " + filler
+    docs = [{"id": "scattered", "text": scattered}, {"id": "together", "text": together}]
+    c = made(tmp_path / "c", sae, text, [*docs, *documents(5, 20)])
+    hits = c.search("quokka zither gimlet river", fields=["words", "dense"])
+    assert hits[0].id == "together"
+    nodes = {hit.id: hits.explain(hit).parts[0].parts for hit in hits if hit.id in ("together", "scattered")}
+    covered = {doc: [p.details["covered"] for p in parts if p.kind == "coverage"] for doc, parts in nodes.items()}
+    assert covered["together"][0] > 0.9
+    assert all(share < 0.5 for share in covered["scattered"]), "its words stand in different passages"
+
+
 def test_a_long_document_has_a_vector(tmp_path: Path, sae: Path, text: ToyText) -> None:
     c = made(tmp_path / "c", sae, text, [{"id": "a", "text": "A dog sleeps. " * 30}, {"id": "b"}])
     found = c.vector("a", "dense")
@@ -215,6 +243,7 @@ def test_odd_texts_become_passages(tmp_path: Path, sae: Path, text: ToyText) -> 
     assert c.check().ok
     assert "one word" in dict(ranking(c, "puppy", "latent"))
     assert ranking(c, "kitten", "latent", k=1)[0][0] == "marks"
+    assert ranking(c, "cat", "words") and ranking(c, "dog", "words")[0][0] == "one word"
 
 
 def test_half_a_document_is_never_taken(tmp_path: Path, sae: Path) -> None:
