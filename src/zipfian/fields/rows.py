@@ -4,8 +4,9 @@ Counted over a whole book, words that stand on one page together and words that 
 same, and the length of the book holds both back. So a long text has a row for each of its passages, as it has where an
 encoder reads it. A text of a page or two stays one row: what it is about shows best in all of its words.
 
-Sizes were chosen on DRCD, PIAF and SciFact joined to long documents, asked by query and by title, and on sentences
-hidden in documents of 1,000 and 5,000 words; queries and titles with an even sha1.
+Sizes were chosen on articles of DRCD and PIAF, asked by query and by title, and on sentences
+hidden in documents of 1,000 and 5,000 words; queries and titles with an even sha1. Passages of 900 and 3,000 characters
+were level with these within .02.
 """
 
 from __future__ import annotations
