@@ -196,3 +196,15 @@ def test_the_shipped_alignment_fits_the_shipped_encoders_and_words() -> None:
     rng = np.random.default_rng(0)
     assert np.linalg.norm(heads.text_vector(rng.normal(size=384), words)) == pytest.approx(1, abs=1e-5)
     assert np.linalg.norm(heads.image_vector(rng.normal(size=1280))) == pytest.approx(1, abs=1e-5)
+
+
+def test_words_of_a_visual_word() -> None:
+    """The rows of the table read the other way: which words hold a visual word, strongest first."""
+    table = TranslationTable(
+        {"sea": 0, "sand": 1, "dog": 2},
+        np.array([[3, 5], [5, 3], [5, 9]], np.uint16),
+        np.array([[2.0, 1.0], [4.0, 0.0], [1.0, 7.0]], np.float32),
+    )
+    assert table.words_of(5) == [("sand", 4.0), ("dog", 1.0), ("sea", 1.0)]
+    assert table.words_of(3) == [("sea", 2.0)], "a weight of 0 fills a row up"
+    assert table.words_of(4) == []

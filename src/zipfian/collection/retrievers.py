@@ -277,9 +277,9 @@ def translated(tree: Explanation, name: str, label: str) -> Explanation:
 
 
 def _translation(part: Explanation) -> str:
-    """A visual word named by the words that it translates."""
+    """A visual word named by the strongest two words of the query that it translates."""
     words = str(part.details.get("from", "")).split(", ")
-    return f"{', '.join(words[:2])} -> {part.label}" if words[0] else part.label
+    return ", ".join(words[:2]) if words[0] else part.label
 
 
 def make_retriever(

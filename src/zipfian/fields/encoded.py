@@ -99,14 +99,14 @@ class EncodedField(PostingField):
         if any(abs(now.get(term, 0) / self.scale - weight) > 1.5 / self.scale for term, weight in weights.items()):
             return {}, CHANGED.format(what="picture" if self.reads == "image" else "text")
         fired = vocabulary.evidence(encoded, [int(t) for t in wanted])
-        return {term: places_of(encoded, rows, stored.text) for term, rows in fired.items()}, ""
+        return {term: places_of(encoded, rows, stored.text, stored.language) for term, rows in fired.items()}, ""
 
     def query_places(self, query: Query, wanted: Collection[Term]) -> Places:
         if not self.located:
             return {}
         encoded = query.encoded(self.model.encoder)
         fired = self.vocabulary.evidence(encoded, [int(t) for t in wanted])
-        return {term: places_of(encoded, rows, query.text) for term, rows in fired.items()}
+        return {term: places_of(encoded, rows, query.text, query.language) for term, rows in fired.items()}
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "model": self.model.to_json()}

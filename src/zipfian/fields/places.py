@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from zipfian.encode.passages import Reading
+from zipfian.language.names import NAMES
 from zipfian.retrieve.statistics import Term
-from zipfian.types import Encoded, Token
+from zipfian.types import Encoded, Token, marked
+from zipfian.vocabulary.stopwords import stop_words
 
 Places = dict[Term, list[Mapping[str, Any]]]
 
 CHANGED = "the {what} is no longer what was indexed, so places cannot be shown"
 
 
-def span(text: str, start: int, end: int) -> dict[str, Any]:
-    """A place in a text."""
-    return {"start": start, "end": end, "text": text[start:end]}
+def span(text: str, start: int, end: int, language: str | None = None) -> dict[str, Any]:
+    """A place in a text, of a language if it is known; one that shows a reader nothing says `mark: False`.
+
+    A latent term fires on full stops and function words, too: they take part in the score, and no reader looks there.
+    """
+    word = text[start:end]
+    place: dict[str, Any] = {"start": start, "end": end, "text": word}
+    return place if shows(word, language) else {**place, "mark": False}
+
+
+def shows(word: str, language: str | None = None) -> bool:
+    """Whether a word shows a reader anything: it is no punctuation and no function word of its language.
+
+    The language is an ISO 639-1 code; a text of which nobody knows it is taken for English.
+    """
+    return any(map(str.isalnum, word)) and word.lower() not in _function_words(language or "en")
+
+
+@lru_cache(maxsize=64)
+def _function_words(language: str) -> frozenset[str]:
+    return stop_words(True, NAMES.get(language, ""))
 
 
 def in_document(found: Places, reading: Reading) -> Places:
@@ -29,11 +50,13 @@ def in_document(found: Places, reading: Reading) -> Places:
 
 
 def tokens(found: Places) -> list[Token]:
-    """The same places as tokens of a text, for highlighting."""
-    return [Token(str(term), place["start"], place["end"]) for term, rows in found.items() for place in rows]
+    """Those of the places that a reader should look at, as tokens of a text, for highlighting."""
+    return [Token(str(term), place["start"], place["end"]) for term, rows in found.items() for place in marked(rows)]
 
 
-def places_of(encoded: Encoded, rows: list[tuple[int, float]], text: str | None) -> list[Mapping[str, Any]]:
+def places_of(
+    encoded: Encoded, rows: list[tuple[int, float]], text: str | None, language: str | None = None
+) -> list[Mapping[str, Any]]:
     """Places of some tokens, strongest first: words around the pieces of a text, or cells of a picture's grid."""
     out: dict[Any, dict[str, Any]] = {}
     for token, strength in rows:
@@ -42,7 +65,7 @@ def places_of(encoded: Encoded, rows: list[tuple[int, float]], text: str | None)
             height, width = encoded.grid
             place: dict[str, Any] = {"row": first, "column": second, "rows": height, "columns": width}
         elif text is not None and first < second <= len(text):  # an expansion by the model has no place of its own
-            place = span(text, *word_around(text, first, second))
+            place = span(text, *word_around(text, first, second), language)
         else:
             continue
         known = out.setdefault((*place.values(),), {**place, "strength": 0.0})

@@ -201,6 +201,14 @@ class TranslationTable:
         """The visual words of one word; empty for a word the table does not know."""
         return self.terms({word: 1.0})
 
+    def words_of(self, term: int) -> list[tuple[str, float]]:
+        """The words whose rows hold a visual word, with their weights, strongest first: what it may be called."""
+        names = list(self.words)
+        rows, columns = np.nonzero((self.term_ids == term) & (self.term_weights > 0))
+        weights = self.term_weights[rows, columns].tolist()
+        found = zip((names[row] for row in rows.tolist()), weights, strict=True)
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
     def terms(self, words: Mapping[str, float]) -> Terms:
         """The visual words of a text: the rows of its known words, summed (each word once)."""
         found = sorted(self.words[word] for word in words if word in self.words)

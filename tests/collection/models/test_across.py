@@ -55,7 +55,7 @@ class TestAcross:
         (part,) = tree.parts
         assert (part.kind, part.field, part.term) == ("term", "translated", 1) and tree.field == "translated"
         assert part.details["from"] == "red, dogs"
-        assert part.label == "red, dogs -> latent 1"
+        assert part.label == "red, dogs"
         assert {(e["row"], e["column"]) for e in part.evidence} == {(r, c) for r in range(4) for c in (2, 3)}
 
     def test_pictures_find_texts(self, tmp_path: Path, text: ToyText, image: ToyImage, align: str) -> None:
