@@ -64,7 +64,9 @@ class TestReasons:
         )
         tree = Explanation(1.2, "score", parts, {"raw": 0.6}, kind="cosine", field="aligned")
         assert tree.support == 1.2
-        assert reasons_of(tree) == [Reason("alike as a whole (cosine 0.600)", 1.2, 1.0, "aligned", None, (place,))]
+        assert reasons_of(tree) == [
+            Reason("alike as a whole (cosine 0.600), strongest", 1.2, 1.0, "aligned", None, (place,))
+        ]
 
     @given(st.lists(st.floats(-100, 100), max_size=12))
     def test_shares_are_of_one_whole(self, values: list[float]) -> None:

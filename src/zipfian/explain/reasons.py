@@ -72,7 +72,7 @@ def said(node: Explanation) -> str:
     """A part in words."""
     if node.kind == "cosine":  # within a fusion or a second stage, the value is no longer the cosine itself
         cosine = node.details.get("signal", node.details.get("raw", node.value))
-        return f"alike as a whole (cosine {cosine:.3f})"
+        return f"alike as a whole (cosine {cosine:.3f})" + (", strongest" if _places(node) else "")
     if node.kind == "field" and node.details.get("rank"):  # fused by ranks: no term has a value of its own
         return f"{ordinal(node.details['rank'])} in its list"
     return node.label

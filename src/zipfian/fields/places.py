@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from zipfian.encode.passages import Reading
 from zipfian.language.names import NAMES
 from zipfian.retrieve.statistics import Term
 from zipfian.types import Encoded, Token, marked
 from zipfian.vocabulary.stopwords import stop_words
+
+F64 = npt.NDArray[np.float64]
+
+_SAME = 1e-5
+"""How far a pooled vector of length 1 may be from the average of its patches."""
 
 Places = dict[Term, list[Mapping[str, Any]]]
 
@@ -71,6 +80,42 @@ def places_of(
         known = out.setdefault((*place.values(),), {**place, "strength": 0.0})
         known["strength"] += strength  # pieces of one word are one place
     return sorted(out.values(), key=lambda place: -place["strength"])
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A cosine, spread over the places of a document."""
+
+    places: list[Mapping[str, Any]]
+    """Each with its `strength`: what it gives to the cosine."""
+    rest: float
+    """What none of them gives."""
+
+
+def spread_over(encoded: Encoded, slopes: F64, rest: float) -> Spread | None:
+    """slopes @ pooled + rest over the patches of a picture; None where its pooled vector is not their average."""
+    weights = _averaged(encoded)
+    if weights is None:
+        return None
+    strengths = (encoded.vectors.astype(np.float64) @ slopes) * weights
+    return Spread(places_of(encoded, list(enumerate(strengths.tolist())), None), rest)
+
+
+def _averaged(encoded: Encoded) -> F64 | None:
+    """What each patch counts in the pooled vector: the average over each view of the picture, brought to length 1."""
+    if encoded.grid is None or encoded.vectors.shape[1:] != encoded.pooled.shape:
+        return None
+    rows, columns = encoded.grid
+    views = encoded.vectors.astype(np.float64).reshape(-1, rows * columns, len(encoded.pooled))
+    totals = views.sum(axis=1)
+    lengths = np.linalg.norm(totals, axis=1, keepdims=True)
+    if not lengths.all():
+        return None
+    whole = (totals / lengths).sum(axis=0)
+    length = float(np.linalg.norm(whole))
+    if length == 0 or np.abs(whole / length - encoded.pooled).max() > _SAME:
+        return None
+    return np.repeat(1.0 / (lengths[:, 0] * length), rows * columns)
 
 
 def word_around(text: str, start: int, end: int) -> tuple[int, int]:
