@@ -125,19 +125,40 @@ class SegmentBatch:
 
 
 NodeKind = Literal[
-    "score", "fusion", "rerank", "field", "term", "cosine", "signal", "token", "baseline", "bonus", "coverage",
-    "difference", "correction",
+    "score", "fusion", "rerank", "field", "term", "cosine", "patches", "against", "constant", "signal", "token",
+    "baseline", "bonus", "coverage", "difference", "correction",
 ]  # fmt: skip
 """What a node of an explanation is.
 
 `score`: a number about which no more is known. `fusion`: several fields' shares, added. `rerank`: what a second stage
 made of a candidate. `field`: what one field gave. `term`: a word, latent term or visual word of a field. `cosine`: the
-likeness of whole vectors. `signal`: one of the numbers that the training-free reranker weighs. `token`: a token of the
-query and the most similar one of the document. `baseline`: where a field's scores are counted from, with its minus
-sign. `bonus`: a reward for an exact match. `coverage`: one for the words of the query that a document has and others
-have not. `difference`: how far two documents are apart. `correction`: what floating
-point lost or added on the way; it makes a sum exact and is no reason for anything.
+likeness of whole vectors. `patches`: what of it lies in the patches of a picture that are like the query, `against` in
+those that are unlike it, `constant` in none of them. `signal`: one of the numbers that the training-free reranker
+weighs. `token`: a token of the query and the most similar one of the document. `baseline`: where a field's scores are
+counted from, with its minus sign. `bonus`: a reward for an exact match. `coverage`: one for the words of the query that
+a document has and others have not. `difference`: how far two documents are apart. `correction`: what floating point
+lost or added on the way; it makes a sum exact and is no reason for anything.
 """
+
+LEAST_SHARE = 0.03
+"""A part that brought less than this share of all that speaks for a document is not shown as a reason for it."""
+
+_WEAK = 0.6
+"""Of the places at which a latent term fired, those with less than this share of the strongest are not marked."""
+
+
+def marked(places: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of a term's places that a reader should look at: no faint ones, no punctuation, no function words."""
+    strongest = max((float(place.get("strength", 1.0)) for place in places), default=0.0)
+    return [
+        place
+        for place in places
+        if place.get("mark", True) and float(place.get("strength", strongest)) >= _WEAK * strongest
+    ]
+
+
+_PARTS, _PLACES = 5, 3
+"""Parts of a node, and places of a part, that a printed explanation names at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +211,14 @@ class Explanation:
         """The parts that say something: all but corrections of rounding."""
         return tuple(part for part in self.parts if part.kind != "correction")
 
+    @property
+    def support(self) -> float:
+        """All that speaks for the document: the sum of the leaves above 0. A likeness counts as a whole, and where a
+        field counts from says nothing about one document."""
+        if self.parts and self.kind != "cosine":
+            return sum(part.support for part in self.parts)
+        return 0.0 if self.kind in ("baseline", "correction") else max(0.0, self.value)
+
     def to_dict(self, places: bool = True) -> dict[str, Any]:
         """The tree as plain JSON values; without `places`, it says nothing of where."""
         out: dict[str, Any] = {"value": self.value, "label": self.label, "kind": self.kind}
@@ -205,14 +234,58 @@ class Explanation:
             out["parts"] = [p.to_dict(places) for p in self.parts]
         return out
 
-    def __str__(self) -> str:
-        return "\n".join(self._lines(0))
+    def full(self) -> str:
+        """Every node with all its numbers and places, a line each.
 
-    def _lines(self, depth: int) -> list[str]:
+        Examples
+        --------
+        >>> plant = Explanation(0.5, "plant", (), {"tf": 2.0}, ({"start": 0, "end": 6},), kind="term")
+        >>> print(Explanation(0.5, "words: BM25", (plant,)).full())
+        0.5000  words: BM25
+          0.5000  plant  (tf=2)
+            @ start=0, end=6
+        """
+        return "\n".join(self._every(0))
+
+    def _every(self, depth: int) -> list[str]:
         shown = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in self.details.items())
         lines = [f"{'  ' * depth}{self.value:.4f}  {self.label}" + (f"  ({shown})" if shown else "")]
         for e in self.evidence:
             lines.append(f"{'  ' * (depth + 1)}@ " + ", ".join(f"{k}={v!r}" for k, v in e.items()))
         for p in self.reasons:
-            lines.extend(p._lines(depth + 1))
+            lines.extend(p._every(depth + 1))
         return lines
+
+    def __str__(self) -> str:
+        """What counts, most first: parts of less than `LEAST_SHARE` are one line together. `full()` has everything."""
+        return "\n".join(self._lines(0, LEAST_SHARE * self.support))
+
+    def _lines(self, depth: int, least: float) -> list[str]:
+        lines = [f"{'  ' * depth}{self.value:.4f}  {self.label}{self._places()}{self._note()}"]
+        shown: list[Explanation] = []
+        left: list[Explanation] = []
+        for part in sorted(self.reasons, key=lambda part: -abs(part.value)):
+            counts = part.kind != "term" or abs(part.value) >= least
+            (shown if counts and len(shown) < _PARTS else left).append(part)
+        if len(left) == 1:
+            shown.append(left.pop())
+        for part in shown:
+            lines.extend(part._lines(depth + 1, least))
+        if left:
+            lines.append(f"{'  ' * (depth + 1)}{sum(part.value for part in left):.4f}  {len(left):,} more, together")
+        return lines
+
+    def _note(self) -> str:
+        """What a reader should know, such as why there are no places."""
+        return f"  ({self.details['note']})" if self.details.get("note") else ""
+
+    def _places(self) -> str:
+        """The words at which a term stands, each once; or where in a picture."""
+        seen = marked(self.evidence)
+        words = list(dict.fromkeys(str(place["text"]) for place in seen if "text" in place))
+        cells = [f"({place['row'] + 1}, {place['column'] + 1})" for place in seen if "row" in place]
+        named = [repr(word) for word in words[:_PLACES]] + cells[:_PLACES]
+        if not named:
+            return ""
+        where = "  at row, column " if cells else "  at "
+        return where + ", ".join(named) + (" ..." if len(words) + len(cells) > _PLACES else "")

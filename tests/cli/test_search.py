@@ -12,9 +12,10 @@ from PIL import Image
 
 from tests.cli.conftest import BLACK, BLUE, RED, Command, Toys, picture
 from zipfian.cli._shapes import search_settings
-from zipfian.cli._show import ordinal, position, reasons_of, why_line
+from zipfian.cli._show import why_line
 from zipfian.cli._tree import tree_lines
 from zipfian.collection import Collection
+from zipfian.explain.reasons import ordinal, position, reasons_of
 from zipfian.types import Explanation
 
 
@@ -35,12 +36,17 @@ def query(tmp_path: Path) -> Path:
     return picture(tmp_path / "query.png", BLUE, BLUE, BLACK)
 
 
+def _why(out: str) -> str:
+    """The reasons of the first hit."""
+    return next(line.strip() for line in out.splitlines() if "why: " in line)
+
+
 def test_search_with_a_picture(path: Path, query: Path, tmp_path: Path, zipfian: Command) -> None:
     code, out, err = zipfian("search", path, "--image", query, "--fields", "visual")
     assert code == 0
     assert "half.png" in out.splitlines()[0], "black and blue, as the query"
     assert str(tmp_path / "photos" / "blue.png") in out, "the path of the picture"
-    assert "why: latent 3 (top left: row 1, column 1 of 4 x 4)" in out
+    assert "why: 100% latent 3 (top left: row 1, column 1 of 4 x 4)" in out, "all blue"
     assert "hits (" in err
 
 
@@ -50,7 +56,7 @@ def test_every_field_is_shown_where_several_answer(path: Path, query: Path, zipf
     assert "visual 1st" in out
     assert "dense-image -" in out, "it only reranked"
     assert "before reranking" in out
-    assert "why: alike as a whole (cosine 0." in out
+    assert "% alike as a whole (cosine 0." in _why(out)
     assert "latent 3 (" in out, "and the visual words all the same"
 
 
@@ -70,7 +76,7 @@ def test_search_with_a_text_marks_what_a_latent_term_found(path: Path, zipfian: 
     assert code == 0
     assert "red.png" in out
     assert "My **puppy** in the sun" in out
-    assert "why: latent 1" in out
+    assert _why(out) == "why: 100% latent 1"
     assert zipfian("search", path, "hound", "--fields", "words")[1] == ""
     both = json.loads(zipfian("search", path, "hound", "--fields", "words, latent", "--json")[1])
     assert set(both["hits"][0]["legs"]) == {"words", "latent"}
@@ -260,7 +266,7 @@ def test_reasons_name_a_field_and_leave_out_what_counts_against() -> None:
         ("eat", "latent"),
         ("alike as a whole (cosine 0.500)", "dense"),
     ]
-    assert why_line(tree, name_fields=True) == "why: eat [latent]; alike as a whole (cosine 0.500) [dense]"
+    assert why_line(tree, name_fields=True) == "why: 80% eat [latent]; 20% alike as a whole (cosine 0.500) [dense]"
 
 
 def test_what_is_no_reason_is_not_shown() -> None:

@@ -129,7 +129,9 @@ class TestNotebook:
         assert [tag for tag, _ in page.elements].count("mark") == 3
         for part in ("2 hits for plants food", "Plants make food.", f"{found[0].score:.4f}", "food", "plant"):
             assert part in page.text
-        assert f"{found.explain(found[0]).parts[0].value:+.3f}" in page.text
+        parts = {part.label: part.value for part in found.explain(found[0]).parts}
+        assert f"{parts['food'] / found[0].score:.0%} food" in page.text, "what brought most, and how much of it"
+        assert f"{parts['plant'] / found[0].score:.0%} plant" in page.text
         assert "0 hits" in harmless(two.search("unheard", fields="words")._repr_html_()).text
 
     def test_how_likely_each_hit_is(self, two: zf.Collection) -> None:

@@ -235,8 +235,8 @@ def test_faint_firings_and_function_words_are_left_out() -> None:
         {"start": 0, "end": 3, "text": "sun", "strength": 1.0},
         {"start": 4, "end": 7, "text": "ray", "strength": 0.6},
         {"start": 8, "end": 11, "text": "fog", "strength": 0.59},
-        {"start": 12, "end": 15, "text": "The", "strength": 0.9},
-        {"start": 16, "end": 17, "text": ".", "strength": 0.9},
+        {"start": 12, "end": 15, "text": "The", "strength": 0.9, "mark": False},
+        {"start": 16, "end": 17, "text": ".", "strength": 0.9, "mark": False},
     )
     assert spans_of(Explanation(1.0, "light", evidence=evidence))[0] == [Token("light", 0, 3), Token("light", 4, 7)]
 

@@ -196,3 +196,44 @@ def test_the_shipped_alignment_fits_the_shipped_encoders_and_words() -> None:
     rng = np.random.default_rng(0)
     assert np.linalg.norm(heads.text_vector(rng.normal(size=384), words)) == pytest.approx(1, abs=1e-5)
     assert np.linalg.norm(heads.image_vector(rng.normal(size=1280))) == pytest.approx(1, abs=1e-5)
+
+
+def test_words_of_a_visual_word() -> None:
+    """The rows of the table read the other way: which words hold a visual word, strongest first."""
+    table = TranslationTable(
+        {"sea": 0, "sand": 1, "dog": 2},
+        np.array([[3, 5], [5, 3], [5, 9]], np.uint16),
+        np.array([[2.0, 1.0], [4.0, 0.0], [1.0, 7.0]], np.float32),
+    )
+    assert table.words_of(5) == [("sand", 4.0), ("dog", 1.0), ("sea", 1.0)]
+    assert table.words_of(3) == [("sea", 2.0)], "a weight of 0 fills a row up"
+    assert table.words_of(4) == []
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_cosine_is_a_sum_over_the_pooled_vector(tmp_path: Path, seed: int) -> None:
+    """For one picture the heads are linear: what each number of its pooled vector gives, and the rest."""
+    file.write(tmp_path, tensors(seed=seed), settings())
+    heads, rng = AlignedHeads.load(tmp_path), np.random.default_rng(100 + seed)
+    pooled = rng.normal(size=DENSE).astype(np.float32)
+    terms = Terms(np.array([1, 4], np.int32), np.array([1, 9], np.float32))
+    towards = rng.normal(size=heads.dim)
+    towards /= np.linalg.norm(towards)
+    cosine = float(towards @ heads.image_vector(pooled, terms).astype(np.float64))
+    slopes, rest = heads.image_slopes(pooled, terms, towards)
+    assert slopes @ pooled.astype(np.float64) + rest == pytest.approx(cosine, abs=1e-5)
+    nudged = pooled + np.float32(1e-4) * rng.normal(size=DENSE).astype(np.float32)
+    length = [np.linalg.norm(_before(head, one, terms)) for one in (pooled, nudged) for head in heads.image]
+    parts = [
+        towards[OUT * n : OUT * (n + 1)] @ _before(head, nudged, terms) / length[n]
+        for n, head in enumerate(heads.image)
+    ]
+    expected = sum(parts) / np.sqrt(2)
+    assert slopes @ nudged.astype(np.float64) + rest == pytest.approx(expected, abs=1e-5), "slopes, not a coincidence"
+
+
+def _before(head: Any, pooled: Any, terms: Terms) -> Any:
+    """What a head gives before it is brought to length 1."""
+    weights = np.sqrt(terms.weights) / np.linalg.norm(np.sqrt(terms.weights))
+    x = np.concatenate([(pooled.astype(np.float64) - head.mean) / head.spread, weights @ head.embed[terms.ids]])
+    return head.linear @ x + head.narrow @ np.maximum(head.wide @ x + head.wide_bias, 0) + head.bias

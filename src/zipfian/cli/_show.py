@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._output import BOLD, DIM, paint, printable, width
 from zipfian.cli._passage import passage
+from zipfian.explain.reasons import Reason, ordinal, reasons_of
 from zipfian.explain.spans import spans_of
 from zipfian.ingest.items import IMAGE_COLUMN
 from zipfian.types import Explanation
@@ -18,53 +18,6 @@ if TYPE_CHECKING:
 REASONS = 3
 """Terms named for a hit; `explain` has them all."""
 INDENT = " " * 15
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A term, what it brought, and where it was found."""
-
-    label: str
-    value: float
-    field: str | None
-    term: str | int | None = None
-    places: tuple[Mapping[str, Any], ...] = ()
-
-    def __str__(self) -> str:
-        where = f" {position(self.places[0])}" if self.places and "row" in self.places[0] else ""
-        return f"{self.label}{where}"
-
-
-def reasons_of(tree: Explanation) -> list[Reason]:
-    """The parts that brought anything, most first; a field without terms is a part itself."""
-    return sorted(_leaves(tree), key=lambda reason: -reason.value)
-
-
-def _leaves(node: Explanation) -> Iterator[Reason]:
-    if node.parts:
-        for part in node.reasons:
-            yield from _leaves(part)
-    elif node.value > 0 and node.kind != "baseline":  # where a field counts from says nothing about one document
-        yield Reason(_said(node), node.value, node.field, node.term, tuple(node.evidence))
-
-
-def _said(node: Explanation) -> str:
-    """A reason in words."""
-    if node.kind == "cosine":  # within a fusion or a second stage, the value is no longer the cosine itself
-        cosine = node.details.get("signal", node.details.get("raw", node.value))
-        return f"alike as a whole (cosine {cosine:.3f})"
-    if node.kind == "field" and node.details.get("rank"):  # fused by ranks: no term has a value of its own
-        return f"{ordinal(node.details['rank'])} in its list"
-    return node.label
-
-
-def position(place: Mapping[str, Any]) -> str:
-    """Where a patch is, in words: (top left), (middle) and so on."""
-    row, column, rows, columns = (int(place[key]) for key in ("row", "column", "rows", "columns"))
-    down = ("top", "middle", "bottom")[min(2, 3 * row // max(1, rows))]
-    across = ("left", "centre", "right")[min(2, 3 * column // max(1, columns))]
-    spot = "middle" if (down, across) == ("middle", "centre") else f"{down} {across}"
-    return f"({spot}: row {row + 1}, column {column + 1} of {rows} x {columns})"
 
 
 def picture_of(metadata: Mapping[str, Any]) -> str | None:
@@ -82,12 +35,6 @@ def fields_line(hit: Hit) -> str:
         parts.append(f"{name} {ordinal(seen.rank) if seen.rank else '-'} {seen.share:+.3f}")
     moved = f"; {ordinal(hit.first_rank)} before reranking" if hit.first_rank != hit.rank else ""
     return ", ".join(parts) + moved
-
-
-def ordinal(n: int) -> str:
-    """1st, 2nd, 3rd, 11th."""
-    ending = "th" if 10 <= n % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n:,}{ending}"
 
 
 def has_patches(tree: Explanation) -> bool:
@@ -126,12 +73,16 @@ def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = N
 
 
 def why_line(tree: Explanation, name_fields: bool = False, visual: Explanation | None = None) -> str:
-    """The strongest reasons in one line."""
+    """The strongest reasons in one line, each with its share of all that speaks for the hit."""
     found = reasons_of(tree)[:REASONS]
     if visual is not None:
         found = found[:1] + reasons_of(visual)[: REASONS - 1]
-    shown = [f"{reason} [{reason.field}]" if name_fields and reason.field else str(reason) for reason in found]
-    return printable("why: " + "; ".join(shown)) if shown else ""
+    return printable("why: " + "; ".join(_named(reason, name_fields) for reason in found)) if found else ""
+
+
+def _named(reason: Reason, name_fields: bool) -> str:
+    field = f" [{reason.field}]" if name_fields and reason.field else ""
+    return f"{reason.share:.0%} {reason}{field}"
 
 
 def _says_more(tree: Explanation) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from zipfian.cli._output import BOLD, DIM, paint, printable
 from zipfian.cli._passage import one_line
-from zipfian.cli._show import position
+from zipfian.explain.reasons import position
 from zipfian.types import Explanation
 
 PLACES = 3

@@ -157,15 +157,17 @@ class Run:
         spans = (retriever.passage(number) for retriever in self.retrievers.values())
         return next((span for span in spans if span is not None), None)
 
-    def explain(self, ranking: Ranking, number: int) -> Explanation:
-        """Why one of the ranking's documents has its score."""
+    def explain(self, ranking: Ranking, number: int, places: bool = True) -> Explanation:
+        """Why one of the ranking's documents has its score; without `places`, it is not read again."""
         if ranking.before is None:
-            trees = {name: self.retrievers[name].explain(number) for name in ranking.fields}
+            trees = {name: self.retrievers[name].explain(number, places) for name in ranking.fields}
             return trees[ranking.fields[0]] if ranking.fusion is None else explain_fused(ranking, number, trees)
-        tree = self.explain(ranking.before, number)
         if ranking.reranking is not None:
+            refined = ranking.rows[number] < ranking.reranking.refined  # then what the first stage saw is no part of it
+            coarse = None if refined else self.explain(ranking.before, number, places)
             late = self.late
-            return explain_reranked(ranking, number, tree) if late is None else late.explain(ranking, number, tree)
+            return explain_reranked(ranking, number, coarse) if late is None else late.explain(ranking, number, coarse)
+        tree = self.explain(ranking.before, number, places)
         bonus = float(ranking.shares[ranking.rows[number], -1]) if EXACT in ranking.fields else math.nan
         if math.isnan(bonus):
             return tree

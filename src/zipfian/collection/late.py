@@ -115,7 +115,7 @@ class LateQuery:
         tokens = [NO_TOKENS if one is None else one.vectors for one in found.encoded]
         return rerank_late(first, self._encoded.vectors, tokens, about=about)
 
-    def explain(self, ranking: Ranking, doc: int, coarse: Explanation) -> Explanation:
+    def explain(self, ranking: Ranking, doc: int, coarse: Explanation | None) -> Explanation:
         """One part per token of the query: what it is, and the document's token that is most like it."""
         tree, found = explain_reranked(ranking, doc, coarse), ranking.reranking
         if found is None or ranking.rows[doc] >= found.refined:

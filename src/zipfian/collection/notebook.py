@@ -10,13 +10,12 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zipfian import limits
 from zipfian.encode.images import decode
 from zipfian.errors import ZipfianError
-from zipfian.types import Explanation
+from zipfian.explain.reasons import reasons_of
 
 if TYPE_CHECKING:
     from zipfian.collection.results import Hit, Results
@@ -42,7 +41,8 @@ def to_html(found: Results) -> str:
 
 def _row(found: Results, hit: Hit) -> str:
     document = f"<b>{_text(hit.id)}</b>{_picture(found, hit)}{_passage(found, hit)}"
-    why = "<br>".join(_text(reason) for reason in _reasons(found.explain(hit)))
+    reasons = reasons_of(found.explain(hit))[:REASONS]
+    why = "<br>".join(_text(f"{reason.share:.0%} {reason}") for reason in reasons)
     fields = [f"{name} {seen.share:+.3f}" for name, seen in hit.fields.items()] if len(hit.fields) > 1 else []
     shares = "".join(f'<div style="{_DIM}">{_text(field)}</div>' for field in fields)
     cells = (str(hit.rank), document, f"{hit.score:.4f}{shares}", f"{hit.confidence:.2f}", why)
@@ -81,20 +81,6 @@ def _thumbnail(data: bytes) -> bytes:
     out = io.BytesIO()
     image.save(out, format="JPEG", quality=80)
     return out.getvalue()
-
-
-def _reasons(tree: Explanation) -> list[str]:
-    """What brought most, most first."""
-    found = sorted(_leaves(tree, tree), key=lambda pair: -pair[0].value)[:REASONS]
-    return [f"{leaf.value:+.3f} {(leaf if 'tf' in leaf.details else parent).label}" for leaf, parent in found]
-
-
-def _leaves(node: Explanation, parent: Explanation) -> Iterator[tuple[Explanation, Explanation]]:
-    """Nodes that brought anything and are a sum of no others; beside each, the one that says what a nameless one is."""
-    for part in node.parts:
-        yield from _leaves(part, node)
-    if not node.parts and node.value > 0:
-        yield node, parent
 
 
 def _text(value: str) -> str:

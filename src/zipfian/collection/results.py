@@ -225,7 +225,7 @@ class Results(Sequence[Hit]):
     """Seconds: prepare (query to terms; encode, the neural network, is part of it), filter, search, total."""
     _found: Found = dataclasses.field(repr=False)
     _settings: Callable[[], Mapping[str, Any]] = dataclasses.field(repr=False)
-    _explain: Callable[[int], Explanation] = dataclasses.field(repr=False)
+    _explain: Callable[[int, bool], Explanation] = dataclasses.field(repr=False)
     _highlight: Callable[[int, dict[str, Any]], list[Snippet]] = dataclasses.field(repr=False)
     _picture: Callable[[Mapping[str, Any]], bytes | None] = dataclasses.field(repr=False)
     _passage: Callable[[int], tuple[int, int] | None] = dataclasses.field(repr=False)
@@ -272,9 +272,12 @@ class Results(Sequence[Hit]):
             out.append(f"{nothing} the best has a confidence of {best:.2f}")
         return out
 
-    def explain(self, hit: Hit) -> Explanation:
-        """The score of `hit` as a tree whose parts sum to it, from the same snapshot and settings."""
-        return self._explain(self._own(hit).number)
+    def explain(self, hit: Hit, places: bool = True) -> Explanation:
+        """The score of `hit` as a tree whose parts sum to it, from the same snapshot and settings.
+
+        Without `places`, it says nothing of where, and the text or picture of the hit is not read again for it.
+        """
+        return self._explain(self._own(hit).number, places)
 
     def why(self, a: Hit, b: Hit) -> Explanation:
         """Which terms put hit `a` above hit `b` (or `b` above `a`): the difference of their scores, term by term."""

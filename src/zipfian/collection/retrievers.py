@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,9 +15,11 @@ from zipfian.collection.searcher import Searcher
 from zipfian.encode.passages import Reading
 from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet, highlight
+from zipfian.explain.likeness import over_patches
 from zipfian.explain.terms import describe, explain_field
 from zipfian.fields.base import Field, PostingField, VectorField
-from zipfian.fields.places import Places, in_document, tokens
+from zipfian.fields.item import Stored
+from zipfian.fields.places import CHANGED, Places, in_document, tokens
 from zipfian.fields.query import Query, Vector
 from zipfian.fuse.signals import coverage, covered_by, whole
 from zipfian.retrieve.dense import DenseSearcher
@@ -69,8 +72,8 @@ class Retriever(Protocol):
         """What the query itself would score, were it a document of average length; 0 where nothing was asked."""
         ...
 
-    def explain(self, doc: int) -> Explanation:
-        """One document's score as a tree."""
+    def explain(self, doc: int, places: bool = True) -> Explanation:
+        """One document's score as a tree; without `places`, its text or picture is not read again."""
         ...
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
@@ -148,10 +151,10 @@ class PostingsRetriever:
     def whole(self) -> float:
         return whole(self._postings, self._terms, self.prepared.scoring)
 
-    def explain(self, doc: int) -> Explanation:
+    def explain(self, doc: int, places: bool = True) -> Explanation:
         field = self.field
         tree = explain_field(
-            self._postings, self.prepared, self._row(doc), lambda terms: self._places(doc, terms),
+            self._postings, self.prepared, self._row(doc), (lambda terms: self._places(doc, terms)) if places else None,
             field.label if field.labelled else None, lambda terms: field.words_behind(self._query, terms),
         )  # fmt: skip
         tree = with_passage(tree, self.passage(doc))
@@ -245,8 +248,9 @@ class DenseRetriever:
     def whole(self) -> float:
         return 1.0
 
-    def explain(self, doc: int) -> Explanation:
-        return with_passage(explain_cosine(self, doc, len(self.vector)), self.passage(doc))
+    def explain(self, doc: int, places: bool = True) -> Explanation:
+        stored = self._searcher.settings.stored(self._searcher.document(doc)) if places else None
+        return with_passage(explain_cosine(self, doc, self.field, self.vector, stored), self.passage(doc))
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         return highlight(self._searcher.document(doc).text or "", [], **options)
@@ -258,12 +262,20 @@ class DenseRetriever:
         return out
 
 
-def explain_cosine(retriever: VectorRetriever, doc: int, dimensions: int) -> Explanation:
-    """A cosine has no smaller parts: the reasons are in the other fields."""
+def explain_cosine(
+    retriever: VectorRetriever, doc: int, field: VectorField, vector: Vector, stored: Stored | None
+) -> Explanation:
+    """A cosine, over the patches of a picture where the field knows how and the `stored` document is given."""
     value = float(retriever.score(np.array([doc], np.int64))[0])
-    what = "cosine" if not retriever.field.across else "cosine of text and picture in their common space"
-    label = f"{retriever.name}: {what}"
-    return Explanation(value, label, (), {"dimensions": dimensions}, kind="cosine", field=retriever.name)
+    what = "cosine" if not field.across else "cosine of text and picture in their common space"
+    about: dict[str, Any] = {"dimensions": len(vector)}
+    spread, note = (None, "") if stored is None or math.isnan(value) else field.spread(stored, vector)
+    parts = None if spread is None else over_patches(value, spread.places, spread.rest, retriever.name)
+    if spread is not None and parts is None:
+        note = CHANGED.format(what="picture")
+    if note:
+        about["note"] = note
+    return Explanation(value, f"{retriever.name}: {what}", parts or (), about, kind="cosine", field=retriever.name)
 
 
 def with_passage(tree: Explanation, span: tuple[int, int] | None) -> Explanation:
@@ -278,9 +290,9 @@ def translated(tree: Explanation, name: str, label: str) -> Explanation:
 
 
 def _translation(part: Explanation) -> str:
-    """A visual word named by the words that it translates."""
+    """A visual word named by the strongest two words of the query that it translates."""
     words = str(part.details.get("from", "")).split(", ")
-    return f"{', '.join(words[:2])} -> {part.label}" if words[0] else part.label
+    return ", ".join(words[:2]) if words[0] else part.label
 
 
 def make_retriever(

@@ -190,7 +190,7 @@ def results(
         },
         _found=Found(ids, offset, ranking, searcher.document, lambda: made.confidences(ranking), request.least),
         _settings=lambda: {**made.settings(), **ranking.report(), **given, **report},
-        _explain=lambda doc: made.explain(ranking, doc),
+        _explain=lambda doc, places: made.explain(ranking, doc, places),
         _highlight=made.highlight,
         _picture=searcher.settings.trust.picture,
         _passage=made.passage,

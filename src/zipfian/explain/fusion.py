@@ -77,7 +77,7 @@ def explain_reranked(ranking: Ranking, doc: int, coarse: Explanation | None = No
     }
     score = float(ranking.scores[row])
     if row >= found.refined:
-        parts = _closed([coarse or Explanation(score, "first stage")], score, "the first stage's explanation")
+        parts = closed([coarse or Explanation(score, "first stage")], score, "the first stage's explanation")
         return Explanation(score, "beyond the reranked candidates: first stage", parts, details, kind="rerank")
     nodes = []
     kind = SIGNAL_KINDS.get(str(found.about.get("rerank")), "signal")
@@ -124,10 +124,10 @@ def _share(
     """The field's parts in the fused unit, less the point that its scores are counted from."""
     if factor is None or not factor:
         return ()
-    whole = () if tree.parts or tree.kind == "field" else (replace(tree, label="score"),)  # vectors have no terms
-    parts = [_scaled(part, factor) for part in (*tree.parts, *whole)]
+    whole = tree.kind == "cosine" or not (tree.parts or tree.kind == "field")  # vectors have no terms
+    parts = [_scaled(part, factor) for part in ((replace(tree, label="score"),) if whole else tree.parts)]
     parts += [*_baseline(name, factor, numbers), *reward]
-    return _closed(parts, share, f"the explanation of field {name!r}")
+    return closed(parts, share, f"the explanation of field {name!r}")
 
 
 def _scaled(tree: Explanation, factor: float) -> Explanation:
@@ -145,7 +145,7 @@ def _baseline(name: str, factor: float, numbers: Mapping[str, float]) -> list[Ex
     return [Explanation(-zero * factor, label, kind="baseline", field=name)] if zero else []
 
 
-def _closed(parts: Sequence[Explanation], target: float, what: str) -> tuple[Explanation, ...]:
+def closed(parts: Sequence[Explanation], target: float, what: str) -> tuple[Explanation, ...]:
     """Parts that come to the target but for rounding, and what takes that out."""
     nodes, total = list(parts), _sum(parts)
     if abs(target - total) > ROUNDING * sum(abs(part.value) for part in parts):

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 from zipfian.encode.registry import EncoderSpec
+from zipfian.fields.again import read_again
 from zipfian.fields.alignment import Alignment, check_source, make_alignment
 from zipfian.fields.base import Source, Takes, Vector, VectorField
-from zipfian.fields.item import Item
+from zipfian.fields.item import Item, Stored
+from zipfian.fields.places import Spread, spread_over
 from zipfian.fields.reader import POOLED, Arrays, Maker, Reader, pooled_arrays
 from zipfian.objects import JsonObject
 
@@ -97,6 +99,16 @@ class Aligned(VectorField):
             return self.align.text_vector(seen.pooled, query.text or "")
         terms = self.align.picture.load_vocabulary().terms(seen) if self.align.heads().uses_terms else None
         return self.align.image_vector(seen.pooled, terms)
+
+    def spread(self, stored: Stored, vector: Vector) -> tuple[Spread | None, str]:
+        if self.source == "text":
+            return None, ""
+        encoded, note = read_again(self.encoder, stored)
+        if encoded is None:
+            return None, note
+        heads = self.align.heads()
+        terms = self.align.picture.load_vocabulary().terms(encoded) if heads.uses_terms else None
+        return spread_over(encoded, *heads.image_slopes(encoded.pooled, terms, vector)), ""
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "source": self.source, "align": self.align.to_json()}

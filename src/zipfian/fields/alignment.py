@@ -20,6 +20,7 @@ from zipfian.encode.registry import find as find_encoder
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import FingerprintMismatch, InvalidInput, shown
 from zipfian.fields.model import Model, sae_model
+from zipfian.fields.places import shows
 from zipfian.objects import JsonObject, inner
 from zipfian.types import FloatArray, Terms, Token
 from zipfian.vocabulary import Words as Analyser
@@ -87,9 +88,12 @@ class Alignment:
         return self.table().terms(analyser().counts(text))
 
     def words_behind(self, text: str, wanted: Collection[int]) -> dict[int, list[str]]:
-        """Which words of a text bring in each visual word, strongest first."""
-        tokens = self.tokens_behind(text, wanted)
-        return {visual: list(dict.fromkeys(text[t.start : t.end] for t, _ in rows)) for visual, rows in tokens.items()}
+        """Which words of a text bring in each visual word, strongest first; function words only where all are."""
+        found = {}
+        for visual, rows in self.tokens_behind(text, wanted).items():
+            words = list(dict.fromkeys(text[token.start : token.end] for token, _ in rows))
+            found[visual] = [word for word in words if shows(word)] or words
+        return found
 
     def tokens_behind(self, text: str, wanted: Collection[int]) -> dict[int, list[tuple[Token, float]]]:
         """The same with their places and the weight of each, strongest first."""

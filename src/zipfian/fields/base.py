@@ -20,7 +20,7 @@ from zipfian import limits
 from zipfian.encode.registry import EncoderSpec, languages_read
 from zipfian.errors import InvalidInput, shown
 from zipfian.fields.item import Item, Stored
-from zipfian.fields.places import Places
+from zipfian.fields.places import Places, Spread
 from zipfian.fields.reader import Reader
 from zipfian.fields.terms import check_terms, terms_batch
 from zipfian.fuse.confidence import Evidence
@@ -405,6 +405,11 @@ class VectorField(Field):
     @abstractmethod
     def embed(self, query: Query) -> Vector:
         """The vector of a `query` that is none already."""
+
+    def spread(self, stored: Stored, vector: Vector) -> tuple[Spread | None, str]:
+        """How the cosine of a `stored` document and a query's `vector` comes apart over the document's places, and a
+        note where that cannot be told; None where the kind does not know."""
+        return None, ""
 
 
 __all__ = ["Field", "PostingField", "Source", "Takes", "Vector", "VectorField", "Weights"]

@@ -7,9 +7,9 @@ from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from zipfian.encode.picture_files import told
 from zipfian.encode.registry import EncoderSpec
-from zipfian.errors import InvalidInput, ZipfianError
+from zipfian.errors import InvalidInput
+from zipfian.fields.again import read_again
 from zipfian.fields.base import PostingField, Source, Takes
 from zipfian.fields.item import Item, Stored
 from zipfian.fields.model import Model
@@ -82,16 +82,9 @@ class EncodedField(PostingField):
     def places(self, stored: Stored, wanted: Collection[Term], weights: Mapping[Term, float]) -> tuple[Places, str]:
         if not self.located:
             return {}, ""
-        try:
-            content = stored.text if self.reads == "text" else stored.picture()
-            if not content:
-                return (
-                    {},
-                    "" if self.reads == "text" else "the picture was not given as a file, so patches cannot be shown",
-                )
-            encoded = self.model.load_encoder().encode_documents([content])[0]
-        except (ZipfianError, OSError) as error:
-            return {}, f"places cannot be shown: {told(error)}"
+        encoded, note = read_again(self.model.encoder, stored)
+        if encoded is None:
+            return {}, note
         vocabulary = self.vocabulary
         again = Item("", None, {}, {}, {}, 0)
         store_terms(again, "again", self, vocabulary.terms(encoded))
@@ -99,14 +92,14 @@ class EncodedField(PostingField):
         if any(abs(now.get(term, 0) / self.scale - weight) > 1.5 / self.scale for term, weight in weights.items()):
             return {}, CHANGED.format(what="picture" if self.reads == "image" else "text")
         fired = vocabulary.evidence(encoded, [int(t) for t in wanted])
-        return {term: places_of(encoded, rows, stored.text) for term, rows in fired.items()}, ""
+        return {term: places_of(encoded, rows, stored.text, stored.language) for term, rows in fired.items()}, ""
 
     def query_places(self, query: Query, wanted: Collection[Term]) -> Places:
         if not self.located:
             return {}
         encoded = query.encoded(self.model.encoder)
         fired = self.vocabulary.evidence(encoded, [int(t) for t in wanted])
-        return {term: places_of(encoded, rows, query.text) for term, rows in fired.items()}
+        return {term: places_of(encoded, rows, query.text, query.language) for term, rows in fired.items()}
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "model": self.model.to_json()}

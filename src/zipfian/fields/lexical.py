@@ -101,7 +101,7 @@ class LexicalField(PostingField):
     def places(self, stored: Stored, wanted: Collection[Term], weights: Mapping[Term, float]) -> tuple[Places, str]:
         text, found = stored.text or "", Places()
         for token in self.spans_of(stored, frozenset(map(str, wanted))):
-            found.setdefault(token.term, []).append(span(text, token.start, token.end))
+            found.setdefault(token.term, []).append(span(text, token.start, token.end, stored.language))
         return found, ""
 
 

@@ -11,6 +11,7 @@ from zipfian.errors import FingerprintMismatch, InvalidInput
 from zipfian.fields.alignment import Alignment, check_source, make_alignment
 from zipfian.fields.base import Field, PostingField, Source, Takes
 from zipfian.fields.item import Stored
+from zipfian.fields.naming import visual_label
 from zipfian.fields.places import Places, span
 from zipfian.fields.visual import Visual
 from zipfian.objects import JsonObject
@@ -109,7 +110,7 @@ class Translated(PostingField):
         return query.once(key, lambda: picture.load_vocabulary().query(query.encoded(picture.encoder)))
 
     def label(self, term: Term) -> str:
-        return self.align.picture.load_vocabulary().label(int(term))
+        return visual_label(self.align.picture.load_vocabulary(), int(term), self.align.table())
 
     def words_behind(self, query: Query, wanted: Collection[Term]) -> Mapping[Term, list[str]]:
         if query.text is None:
@@ -120,7 +121,9 @@ class Translated(PostingField):
     def places(self, stored: Stored, wanted: Collection[Term], weights: Mapping[Term, float]) -> tuple[Places, str]:
         text, found = stored.text or "", Places()
         for term, rows in self.align.tokens_behind(text, [int(t) for t in wanted]).items():
-            found[term] = [{**span(text, t.start, t.end), "strength": strength} for t, strength in rows]
+            found[term] = [
+                {**span(text, t.start, t.end, stored.language), "strength": strength} for t, strength in rows
+            ]
         return found, ""
 
     def check_beside(self, name: str, fields: Mapping[str, Field]) -> None:

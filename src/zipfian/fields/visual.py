@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 from zipfian.encode.base import Encoder
 from zipfian.fields.base import Source
+from zipfian.fields.naming import visual_label
 from zipfian.fields.sae import SaeField, sae_parts
 from zipfian.fuse.confidence import Evidence
 from zipfian.retrieve.scoring import Scoring
+from zipfian.retrieve.statistics import Term
 from zipfian.vocabulary import Pruning
 
 
@@ -57,3 +59,6 @@ class Visual(SaeField):
         pruning: Pruning | None = None, scale: float | None = None, **use: Any,
     ) -> None:  # fmt: skip
         self.settle(**sae_parts("image", vocabulary, encoder, scoring, pruning, scale, use)[0])
+
+    def label(self, term: Term) -> str:
+        return visual_label(self.vocabulary, int(term))

@@ -61,7 +61,7 @@ def _hit(
         out |= {"fields": dict(hit.fields), "passage": found.passage(hit)}
     if explain in ("terms", "places") and at < limits.MAX_SERVED_REASONS:
         deadline.check("explaining a hit")
-        out["explanation"] = found.explain(hit).to_dict(explain == "places")
+        out["explanation"] = found.explain(hit, explain == "places").to_dict(explain == "places")
     if highlight is not False:
         deadline.check("marking passages")
         out["snippets"] = _snippets(found, hit, Highlight() if highlight is True else highlight)

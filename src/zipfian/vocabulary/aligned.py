@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,8 @@ from zipfian.objects import inner
 from zipfian.types import FloatArray, Terms
 from zipfian.vocabulary import _aligned_file as file
 from zipfian.vocabulary.models import SHIPPED
+
+F64 = npt.NDArray[np.float64]
 
 DEFAULT = "align-flickr8k"
 HEAD_PARTS = ("mean", "spread", "linear", "wide", "wide_bias", "narrow", "bias")
@@ -86,6 +89,23 @@ class Head:
         found: FloatArray = self.linear @ x + self.narrow @ np.maximum(self.wide @ x + self.wide_bias, 0.0) + self.bias
         length = float(np.linalg.norm(found))
         return found / np.float32(length) if length > 0 else found
+
+    def slopes(self, pooled: FloatArray, sparse: F64, towards: F64) -> tuple[F64, float]:
+        """The product of what the head gives and `towards` as a sum: what each number of the pooled vector is
+        multiplied by, and the rest. `sparse` is what the head reads beside it, embedded.
+
+        For one item the head is linear: a relu passes its input on or stops it, and the length that the result is
+        divided by is one number.
+        """
+        inputs = np.concatenate([(pooled.astype(np.float64) - self.mean) / self.spread, sparse])
+        hidden = self.wide @ inputs + self.wide_bias
+        found = self.linear @ inputs + self.narrow @ np.maximum(hidden, 0.0) + self.bias
+        length = float(np.linalg.norm(found)) or 1.0
+        passed = (towards @ self.narrow) * (hidden > 0)
+        back = (towards @ self.linear + passed @ self.wide) / length
+        slopes = back[: self.dense] / self.spread
+        rest = back[self.dense :] @ sparse + (passed @ self.wide_bias + towards @ self.bias) / length
+        return slopes, float(rest - slopes @ self.mean)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,6 +178,26 @@ class AlignedHeads:
 
     def image_vector(self, pooled: npt.ArrayLike, terms: Terms | None = None) -> FloatArray:
         """Length 1, from the image encoder's pooled vector and the picture's visual words if the heads use them."""
+        return _together(self.image, pooled, *self._visual(terms), "picture")
+
+    def image_slopes(self, pooled: FloatArray, terms: Terms | None, towards: npt.ArrayLike) -> tuple[F64, float]:
+        """The cosine of a picture and `towards`, a vector of length 1, as a sum over the picture's pooled vector.
+
+        Returns `slopes` and `rest` with cosine = slopes @ pooled + rest but for rounding. What the heads make of visual
+        words is in the rest.
+        """
+        ids, weights = self._visual(terms)
+        directions = np.split(np.asarray(towards, np.float64), np.cumsum([head.out for head in self.image])[:-1])
+        slopes, rest = np.zeros(len(pooled)), 0.0
+        for head, direction in zip(self.image, directions, strict=True):
+            sparse = np.zeros(0) if head.embed is None else weights.astype(np.float64) @ head.embed[ids]
+            own, constant = head.slopes(pooled, sparse, direction)
+            slopes, rest = slopes + own, rest + constant
+        length = math.sqrt(len(self.image))  # of the heads' vectors, each of length 1, side by side
+        return slopes / length, rest / length
+
+    def _visual(self, terms: Terms | None) -> tuple[npt.NDArray[np.int64], FloatArray]:
+        """The visual words that the heads read, weighed; none where they read none."""
         ids, weights = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         if self.term_idf is not None:
             if terms is None:
@@ -169,7 +209,7 @@ class AlignedHeads:
                 )
             ids = terms.ids.astype(np.int64)
             weights = _unit(np.sqrt(terms.weights) * self.term_idf[ids])
-        return _together(self.image, pooled, ids, weights, "picture")
+        return ids, weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,6 +240,14 @@ class TranslationTable:
     def row(self, word: str) -> Terms:
         """The visual words of one word; empty for a word the table does not know."""
         return self.terms({word: 1.0})
+
+    def words_of(self, term: int) -> list[tuple[str, float]]:
+        """The words whose rows hold a visual word, with their weights, strongest first: what it may be called."""
+        names = list(self.words)
+        rows, columns = np.nonzero((self.term_ids == term) & (self.term_weights > 0))
+        weights = self.term_weights[rows, columns].tolist()
+        found = zip((names[row] for row in rows.tolist()), weights, strict=True)
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
     def terms(self, words: Mapping[str, float]) -> Terms:
         """The visual words of a text: the rows of its known words, summed (each word once)."""

@@ -55,8 +55,49 @@ class TestAcross:
         (part,) = tree.parts
         assert (part.kind, part.field, part.term) == ("term", "translated", 1) and tree.field == "translated"
         assert part.details["from"] == "red, dogs"
-        assert part.label == "red, dogs -> latent 1"
+        assert part.label == "red, dogs"
         assert {(e["row"], e["column"]) for e in part.evidence} == {(r, c) for r in range(4) for c in (2, 3)}
+
+    def test_the_likeness_of_words_and_a_picture_comes_apart_over_its_patches(self, photos: zf.Collection) -> None:
+        """The toys see a dog in red: of a picture half green, the right half speaks for it."""
+        found = photos.search("a dog", fields="aligned")
+        (half,) = [hit for hit in found if hit.id == "half"]
+        tree = found.explain(half)
+        assert (tree.kind, tree.value) == ("cosine", half.score)
+        check_sums(tree)
+        (patches,) = [part for part in tree.reasons if part.kind == "patches"]
+        assert {(e["row"], e["column"]) for e in patches.evidence} == {(r, c) for r in range(4) for c in (2, 3)}
+        assert sum(e["strength"] for e in patches.evidence) == pytest.approx(half.score, abs=1e-6), "all of it"
+        fused = photos.search("a dog")
+        for hit in fused:
+            tree = fused.explain(hit)
+            assert tree.value == hit.score
+            check_sums(tree)
+            aligned = next(part for part in tree.parts if part.field == "aligned")
+            (likeness,) = [part for part in aligned.parts if part.kind == "cosine"]
+            assert sum(part.value for part in likeness.parts) == pytest.approx(likeness.value)
+            raw = sum(e["strength"] for part in likeness.parts for e in part.evidence)
+            assert raw == pytest.approx(hit.fields["aligned"].score, abs=1e-6), "places are in the field's own unit"
+
+    def test_a_picture_that_has_changed_is_not_shown_as_if_it_were_the_same(
+        self, photos: zf.Collection, tmp_path: Path
+    ) -> None:
+        picture(tmp_path / "red.png", self.BLUE)
+        with zf.Collection.open(tmp_path / "across.zf", pictures=[tmp_path]) as again:
+            found = again.search("a dog", fields="aligned", k=1)
+            tree = found.explain(found[0])
+        assert (tree.parts, tree.value) == ((), found[0].score)
+        assert "no longer what was indexed" in tree.details["note"]
+
+    def test_without_places_no_picture_is_read_again(self, photos: zf.Collection, tmp_path: Path) -> None:
+        found = photos.search("a dog")
+        whole = found.explain(found[0])
+        for path in tmp_path.glob("*.png"):
+            path.unlink()
+        tree = found.explain(found[0], places=False)
+        assert (tree.value, [part.value for part in tree.parts]) == (whole.value, [part.value for part in whole.parts])
+        assert "note" not in str(tree.to_dict()) and "evidence" not in str(tree.to_dict())
+        assert "places cannot be shown" in str(found.explain(found[0]))
 
     def test_pictures_find_texts(self, tmp_path: Path, text: ToyText, image: ToyImage, align: str) -> None:
         made = {

@@ -171,15 +171,15 @@ class PostingsRetriever:
     def passage(self, doc: int) -> None:
         """Documents are kept whole here."""
 
-    def explain(self, doc: int) -> Explanation:
+    def explain(self, doc: int, places: bool = True) -> Explanation:
         """The engine's own explanation as our tree. Values are its 32-bit numbers; they sum to the root."""
         found = self._matched(doc)
         by_term = {m.term: m for m in found}
         ordered = [by_term[t] for t in self._terms if t in by_term]
         stored = {m.term: self._weight(m.frequency) for m in ordered}
-        places, note = self._places(doc, stored)
+        found_at, note = self._places(doc, stored) if places else ({}, "")
         words = self.field.words_behind(self._query, list(stored))
-        nodes = [self._node(m, stored[m.term], places.get(m.term, ()), words.get(m.term)) for m in ordered]
+        nodes = [self._node(m, stored[m.term], found_at.get(m.term, ()), words.get(m.term)) for m in ordered]
         about: dict[str, Any] = {"engine": "opensearch"}
         if ordered and isinstance(self.field.scoring, BM25):
             first = ordered[0]

@@ -94,8 +94,9 @@ class VectorRetriever:
     def passage(self, doc: int) -> None:
         """Documents are kept whole here."""
 
-    def explain(self, doc: int) -> Explanation:
-        return explain_cosine(self, doc, len(self.vector))
+    def explain(self, doc: int, places: bool = True) -> Explanation:
+        stored = self._reader.settings.stored(self._reader.document(doc)) if places else None
+        return explain_cosine(self, doc, self.field, self.vector, stored)
 
     def highlight(self, doc: int, options: dict[str, Any]) -> list[Snippet]:
         return highlight(self._reader.document(doc).text or "", [], **options)

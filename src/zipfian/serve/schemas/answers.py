@@ -70,8 +70,8 @@ class Node(Part):
     value: float | None
     label: str
     kind: str = Field(
-        description="score, fusion, rerank, field, term, cosine, signal, token, baseline, bonus, coverage, difference, "
-        "correction"
+        description="score, fusion, rerank, field, term, cosine, patches, against, constant, signal, token, baseline, "
+        "bonus, coverage, difference, correction"
     )
     field: str | None = None
     term: Term | None = None
@@ -79,7 +79,8 @@ class Node(Part):
     evidence: list[dict[str, Any]] = Field(
         default=[],
         description="Where it was found: start, end and text in a text; row and column of rows x columns in a picture; "
-        "each with its strength where it has one.",
+        "each with its strength where it has one, and mark: false where it shows a reader nothing (punctuation, "
+        "function words).",
     )
     parts: list[Node] = []
 

@@ -34,8 +34,8 @@ export function around(text, marks, most = 260) {
   return { text: characters.slice(start, end).join(""), start, before: start > 0, after: end < characters.length };
 }
 
-/** Places in a text. */
-export const inText = (part) => (part.evidence ?? []).filter((place) => "start" in place);
+/** Places in a text that a reader should look at: punctuation and function words come with `mark: false`. */
+export const inText = (part) => (part.evidence ?? []).filter((place) => "start" in place && place.mark !== false);
 
 /** Patches of the hit. */
 export const patches = (part) => (part.evidence ?? []).filter((place) => "row" in place);

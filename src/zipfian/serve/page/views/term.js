@@ -62,7 +62,7 @@ class TermView extends Element {
   }
 
   #document({ id, text, start, places, picture, weight }, own) {
-    const marks = places.filter((place) => "start" in place).map((place) => ({ ...place, start: place.start - start, end: place.end - start, accent: own }));
+    const marks = places.filter((place) => "start" in place && place.mark !== false).map((place) => ({ ...place, start: place.start - start, end: place.end - start, accent: own }));
     const cells = places.filter((place) => "row" in place);
     return html`<li>
       ${picture ? html`<zf-heat-map .src=${api.thumbnail(this.state.c, id, 480)} .alt=${text || id} .patches=${cells} .accent=${own}></zf-heat-map>` : ""}
