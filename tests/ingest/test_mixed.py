@@ -77,7 +77,7 @@ def test_columns_may_be_named_where_there_are_records(mixed: Path, tmp_path: Pat
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "a.txt").write_text("x")
-    with pytest.raises(InvalidInput, match=r"names a column of a record, and .*texts holds none"):
+    with pytest.raises(InvalidInput, match=r"names a column of a record, and .*texts holds no file of records"):
         open_source(texts, text_column="body")
 
 

@@ -257,7 +257,7 @@ def open_source(
 def _check_columns(place: Path, columns: dict[str, str | None]) -> None:
     """A setting that would do nothing is refused: whoever gave it expects something."""
     for name in (name for name, value in columns.items() if value is not None):
-        held = "holds none" if place.is_dir() else "is no file of records"
+        held = "holds no file of records" if place.is_dir() else "is no file of records"
         raise InvalidInput(f"{name}_column (--{name}-column) names a column of a record, and {place} {held}")
 
 
