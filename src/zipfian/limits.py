@@ -204,6 +204,24 @@ MAX_SHARDS = 10_000
 MAX_READ_BYTES = 4 * MAX_TEXT_CHARS
 """Bytes of a text file: a UTF-8 character has at most four, so a larger file cannot be within the limit of one text."""
 
+MAX_FRONT_CHARS = 64 * 1024
+"""Characters of the front matter of a Markdown file; a longer block is text."""
+
+MAX_FRONT_KEYS = 200
+"""Keys of front matter; a block with more is text."""
+
+MAX_DOCUMENT_PAGES = 10_000
+"""Pages of a PDF."""
+
+MAX_DOCUMENT_UNPACKED = 8 * MAX_TEXT_CHARS
+"""Bytes of one part of a Word file, unpacked: markup around the text included."""
+
+MAX_DOCUMENT_MEMORY = 1024 * 1024 * 1024
+"""Bytes of memory of the process that reads PDF and Word files."""
+
+MAX_DOCUMENT_SECONDS = 60.0
+"""Seconds that reading one of them may take."""
+
 MAX_HTML_MARKS = 500_000
 """Tags and entities of one page: each takes microseconds."""
 

@@ -96,6 +96,10 @@ class Collection:
     def fields(self) -> dict[str, Any]:
         return {"words": Words()}
 
+    @property
+    def columns(self) -> dict[str, str]:
+        return {}
+
     def close(self) -> None:
         self.closed = True
 

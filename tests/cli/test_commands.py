@@ -69,7 +69,7 @@ def test_an_id_of_another_source_is_not_overwritten(path: Path, tmp_path: Path, 
     other.mkdir()
     (other / "plants.txt").write_text("Power plants make electricity.")
     code, _, err = zipfian("index", other, "--into", path)
-    assert code == 1
+    assert code == 3
     assert "'plants.txt' is already in the collection" in err
     assert "--prefix" in err
     assert "1 added; 4 documents" in zipfian("index", other, "--into", path, "--prefix", "other/")[1]
@@ -84,7 +84,7 @@ def test_keep_missing(path: Path, notes: Path, zipfian: Command) -> None:
 def test_bad_input_stops_or_is_skipped(path: Path, notes: Path, zipfian: Command) -> None:
     (notes / "plants.txt").write_bytes(b"caf\xe9")
     (notes / "animals.md").write_text("Animals sleep.")
-    code, _, err = zipfian("index", notes, "--into", path)
+    code, _, err = zipfian("index", notes, "--into", path, "--on-bad", "fail")
     assert code == 1
     assert "plants.txt: not UTF-8 (byte 3); leave such documents out with on_bad='skip' (--on-bad skip)" in err
     code, out, err = zipfian("index", notes, "--into", path, "--on-bad", "skip")
@@ -97,7 +97,7 @@ def test_the_same_id_twice_in_a_source(tmp_path: Path, zipfian: Command) -> None
     source = tmp_path / "d.jsonl"
     source.write_text('{"id": "x", "text": "a"}\n{"id": "x", "text": "b"}\n')
     code, _, err = zipfian("index", source, "--into", tmp_path / "c.zf", "--fields", "words")
-    assert code == 1
+    assert code == 3
     assert f"{source}:2: the id 'x' appears twice" in err
 
 

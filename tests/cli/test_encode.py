@@ -225,13 +225,16 @@ def test_bad_documents_stop_or_are_skipped_and_what_was_encoded_stays(
         picture(source / f"{i}.png", RED if i else BLUE, (i, i, i))
     (source / "9.png").write_text("no picture")
     encode = "encode", source, "--out", tmp_path / "s", "--fields", "visual"
-    code, _, err = zipfian(*encode)
+    code, _, err = zipfian(*encode, "--on-bad", "fail")
     assert code == 1 and "9.png" in err and "--on-bad skip" in err
     seen = len(own_cache.image.seen)
     assert not Manifest.read(tmp_path / "s").complete
     code, out, err = zipfian(*encode, "--on-bad", "skip")
     assert code == 0 and "skipped" in err and "1 skipped as unreadable" in out
     assert len(own_cache.image.seen) == seen + 1  # the bad one alone
+    code, out, err = zipfian(*encode)
+    assert code == 3 and "1 skipped as unreadable" in out
+    assert "1 of 5 items were skipped, so the exit status is 3" in err
 
 
 @pytest.mark.parametrize("share", ["0/4", "5/4", "1", "a/b", "1/0", "-1/4"])

@@ -93,7 +93,7 @@ def test_a_bad_picture_stops_or_is_skipped_by_name(path: Path, photos: Path, zip
     (photos / "bad.png").write_bytes((photos / "bad.png").read_bytes()[:5_000])
     (photos / "lie.jpg").write_text("no picture at all")
     picture(photos / "blue.png", GREEN)
-    code, _, err = zipfian("index", photos, "--into", path)
+    code, _, err = zipfian("index", photos, "--into", path, "--on-bad", "fail")
     assert code == 1
     assert f"{photos / 'bad.png'}: damaged or cut short" in err
     assert "--on-bad skip" in err
@@ -196,11 +196,11 @@ def test_nothing_to_do_and_nothing_to_read(tmp_path: Path, path: Path, zipfian: 
     assert code == 1
     assert "name a SOURCE" in err
     (tmp_path / "empty").mkdir()
-    (tmp_path / "empty" / "a.pdf").write_text("x")
+    (tmp_path / "empty" / "a.exe").write_text("x")
     code, _, err = zipfian("index", tmp_path / "empty", "--into", tmp_path / "e.zf")
     assert code == 1
     assert "no text (" in err
-    assert "It holds 1 .pdf." in err
+    assert "It holds 1 .exe." in err
     assert not (tmp_path / "e.zf").exists()
     (tmp_path / "none.jsonl").write_text("\n")
     assert "no record in it" in zipfian("index", tmp_path / "none.jsonl", "--into", tmp_path / "e.zf")[2]

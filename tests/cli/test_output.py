@@ -45,13 +45,22 @@ def test_colour_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert paint("x", _output.BOLD, Terminal()) == "x"
 
 
-def test_no_progress_where_nobody_looks() -> None:
+def test_a_line_of_progress_every_ten_seconds_in_a_log() -> None:
     stream, clock = io.StringIO(), Clock()
-    progress = Progress("work", 10, stream, clock)
-    for _ in range(10):
-        clock.now += 5
+    with Progress("work", 10, stream, clock) as progress:
+        for _ in range(5):
+            clock.now += 4
+            progress.step()
+        assert stream.getvalue() == "work 3/10, 28.0 s left, 0.2/s\n", "12 s, and not yet 22"
+        clock.now += 4
         progress.step()
-    assert stream.getvalue() == ""
+    lines = stream.getvalue().splitlines()
+    assert lines[1:] == ["work 6/10, 16.0 s left, 0.2/s"]
+    quick = io.StringIO()
+    with Progress("work", None, quick, clock) as progress:
+        clock.now += 9.9
+        progress.step()
+    assert quick.getvalue() == ""
 
 
 def test_progress_after_two_seconds_and_gone_at_the_end() -> None:

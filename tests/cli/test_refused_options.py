@@ -66,17 +66,18 @@ REFUSED = {
         "or leave it out with --add-field alone"
         for option in (
             "--on-bad fail", "--prefix a", "--id-column a", "--text-column a", "--image-column a", "--follow-links",
-            "--take-over", "--keep-missing", "--commit-every 5",
+            "--take-over", "--keep-missing", "--commit-every 5", "--exclude x", "--no-default-excludes",
         )
     },
-    "index {d} --into {c} --id-column a": "id_column (--id-column) names a column of a record, and {d} is no file of "
-    "records",
+    "index {d} --into {c} --id-column a": "id_column (--id-column) names a column of a record, and {d} holds no "
+    "file of records",
     "index {d}/a.txt --into {c} --text-column a": "text_column (--text-column) names a column of a record, "
     "and {d}/a.txt "
     "is no file of records",
     "encode {d} --out s --image-column a": "image_column (--image-column) names a column of a record, and "
-    "{d} is no file "
-    "of records",
+    "{d} holds no file of records",
+    "index {d}/a.txt --into {c} --exclude x": "exclude (--exclude) is about names in a folder, "
+    "and {d}/a.txt is a file",
     "index {d}/a.txt --into {c} --follow-links": "follow_links (--follow-links) is about links in a folder, and "
     "{d}/a.txt is a file",
     "search {c} --image {d}/a.png --query-encoder table": "--query-encoder says how a text becomes latent "

@@ -34,7 +34,7 @@ def test_a_folder_gives_its_text_files_in_order(tmp_path: Path) -> None:
     write(tmp_path / "a.txt", "A")
     write(tmp_path / "sub" / "c.RST", "C")
     write(tmp_path / "sub" / "d.py", "x = 1")
-    write(tmp_path / "paper.pdf", b"%PDF")
+    write(tmp_path / "program.exe", b"MZ")
     write(tmp_path / ".hidden.txt", "no")
     write(tmp_path / ".git" / "x.txt", "no")
     found = good(list(open_source(tmp_path)))
@@ -143,12 +143,11 @@ def test_csv_rows_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_csv_rows_before_one_that_is_no_text_are_read(tmp_path: Path) -> None:
-    found = list(open_source(write(tmp_path / "a.csv", b"id,text\na,one\nb,caf\xe9\nc,three\n")))
+    found = list(open_source(write(tmp_path / "a.csv", "id,text\na,öne\n".encode() + b"b,caf\xe9\nc,three\n")))
     assert [d.id for d in found if isinstance(d, FoundDocument)] == ["a"]
     assert bad(found)[0].problem == "not UTF-8; the rows from there on were not read"
     assert bad(found)[0].where.endswith(":3")
-    (wide,) = open_source(write(tmp_path / "b.csv", "id,text\na,one\n".encode("utf-16")))
-    assert isinstance(wide, BadItem) and "UTF-16; save it as UTF-8" in wide.problem
+    assert bad(found)[0].rest
 
 
 def test_csv_with_too_many_separators_or_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +225,7 @@ def test_a_source_that_is_not_there_or_of_no_known_kind(tmp_path: Path) -> None:
     with pytest.raises(IndexNotFound, match="no such file or folder"):
         open_source(tmp_path / "nothing")
     with pytest.raises(InvalidInput, match=r"\.jsonl"):
-        open_source(write(tmp_path / "x.docx", "x"))
+        open_source(write(tmp_path / "x.xlsx", "x"))
 
 
 def test_jsonl(tmp_path: Path) -> None:
@@ -280,7 +279,7 @@ def test_csv(name: str, comma: str, tmp_path: Path) -> None:
     path = write(tmp_path / name, "\r\n".join(comma.join(row) for row in rows))
     assert [(d.id, d.text, d.metadata) for d in good(list(open_source(path)))] == [
         ("a", "one\ntwo", {"lang": "en"}),
-        ("b", "x", {"lang": ""}),
+        ("b", "x", {}),
     ]
 
 
@@ -294,12 +293,7 @@ def test_csv_rows_of_the_wrong_length_are_named(tmp_path: Path) -> None:
     assert [b.where for b in bad(list(open_source(path)))] == [f"{path}:3", f"{path}:4"]
 
 
-def test_csv_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    (item,) = bad(list(open_source(write(tmp_path / "d.csv", b"id,text\na,caf\xe9\n"))))
-    assert "not UTF-8" in item.problem
-
-
-@pytest.mark.parametrize("content", ["", "name,body\na,b\n"])
+@pytest.mark.parametrize("content", ["", "who,what\na,b\n"])
 def test_csv_without_a_text_column(content: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--text-column"):
         list(open_source(write(tmp_path / "d.csv", content)))

@@ -36,7 +36,7 @@ def test_a_folder_of_pictures_and_captions(tmp_path: Path) -> None:
     write(tmp_path / "b.txt", "not this one")
     write(tmp_path / "notes.txt", "A text of its own.")
     write(tmp_path / "sub" / "empty.md", "x")
-    write(tmp_path / "paper.pdf", "x")
+    write(tmp_path / "program.exe", "x")
     found = {d.id: d for d in documents(tmp_path)}
     assert list(found) == ["a.PNG", "b.png", "b.txt", "notes.txt", "sub/c.jpg", "sub/empty.md"]
     assert (found["a.PNG"].text, found["a.PNG"].image) == ("A red square.", str(tmp_path / "a.PNG"))
@@ -46,7 +46,7 @@ def test_a_folder_of_pictures_and_captions(tmp_path: Path) -> None:
     assert "image" not in found["a.PNG"].to_dict(pictures=False)
     survey = open_source(tmp_path).survey()
     assert (survey.items, survey.texts, survey.pictures, survey.captions) == (6, 5, 3, 2)
-    assert survey.others == "1 .pdf"
+    assert survey.others == "1 .exe"
 
 
 def test_paths_of_pictures_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_jsonl_with_pictures(tmp_path: Path) -> None:
         ({"image": "none.png"}, "none.png: No such file"),
         ({"image": 3, "text": "x"}, "must be the path of a picture, not int"),
         ({"image": "https://host/a.png"}, "download it first"),
-        ({"title": "x"}, "no text in column 'text' or 'caption'"),
+        ({"year": 7}, "no text in column 'text', 'body' or the like, and no 'image'"),
     ],
 )
 def test_a_record_whose_picture_is_no_good_is_named(record: dict[str, object], problem: str, tmp_path: Path) -> None:
@@ -134,10 +134,10 @@ def test_parquet(tmp_path: Path) -> None:
     names = {name for row in rows for name in row}
     parquet.write_table(pyarrow.Table.from_pylist([dict.fromkeys(names) | row for row in rows]), source)
     assert [d.id for d in documents(source)] == ["images/a.png", "t", "c", "p"]
-    parquet.write_table(pyarrow.Table.from_pylist([{"year": 1, "body": "x"}]), source)
-    with pytest.raises(InvalidInput, match=r"found: year, body.*--text-column"):
+    parquet.write_table(pyarrow.Table.from_pylist([{"year": 1, "words": "x"}]), source)
+    with pytest.raises(InvalidInput, match=r"found: year, words.*--text-column"):
         documents(source)
-    assert [(d.text, d.metadata) for d in documents(source, text_column="body")] == [("x", {"year": 1})]
+    assert [(d.text, d.metadata) for d in documents(source, text_column="words")] == [("x", {"year": 1})]
     source.write_bytes(b"PAR1 not really")
     (bad,) = open_source(source)
     assert isinstance(bad, BadItem)

@@ -15,7 +15,7 @@ TOOLS = Path(__file__).resolve().parents[2] / "tools"
 def load(*names: str) -> list[ModuleType]:
     """These modules, in order; the test is left out where the tools are not there."""
     if not TOOLS.is_dir():
-        pytest.skip("the tools are not part of this package")
+        pytest.skip("the tools are not part of this package", allow_module_level=True)
     sys.path.insert(0, str(TOOLS))
     try:
         return [importlib.import_module(name) for name in names]

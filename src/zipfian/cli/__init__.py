@@ -53,7 +53,8 @@ def build_parser(wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="zipfian",
         description="Search that shows why: BM25 over words and latent terms, in one folder, without a server.",
-        epilog="exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 130 interrupted",
+        epilog="exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 3 done but some input was skipped "
+        "(index, encode), 130 interrupted",
     )
     parser.add_argument("--version", action="version", version=f"zipfian {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")

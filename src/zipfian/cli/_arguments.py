@@ -55,13 +55,23 @@ def refuse(args: argparse.Namespace, names: Iterable[str], purpose: str) -> None
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a source is read: the same for every command that reads one."""
     parser.add_argument("--id-column", metavar="NAME", help="column of a record that holds the id")
-    parser.add_argument("--text-column", metavar="NAME", help="column that holds the text (text, then caption)")
+    parser.add_argument(
+        "--text-column", metavar="NAME", help="column that holds the text (text, body, description ...)"
+    )
     parser.add_argument("--image-column", metavar="NAME", help="column that holds the path of the picture (image)")
     parser.add_argument(
         "--follow-links", action="store_true", help="follow symbolic links in a folder, which may lead out of it"
     )
     parser.add_argument(
-        "--on-bad",
-        choices=("fail", "skip"),
-        help="unreadable input, such as a damaged picture: stop (default) or skip",
-    )
+        "--exclude", action="append", metavar="GLOB",
+        help="leave out what has such a name, '*.log', or path, 'drafts/*'; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--no-default-excludes", action="store_true",
+        help="read hidden entries, node_modules, __pycache__ and the like, too",
+    )  # fmt: skip
+    parser.add_argument(
+        "--on-bad", choices=("fail", "skip"),
+        help="what cannot be read, such as a damaged picture, is skipped and listed at the end, with exit status 3; "
+        "skip: the same with status 0; fail: stop at the first",
+    )  # fmt: skip

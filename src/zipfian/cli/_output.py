@@ -1,7 +1,7 @@
 """What a person or a program reads: tables, JSON, colour and progress.
 
-Results go to standard output, everything else to standard error. Colour and progress appear only on a terminal,
-so piping a command gives plain text and nothing is drawn in a log file.
+Results go to standard output, everything else to standard error. Colour and bars appear only on a terminal, so piping
+a command gives plain text; a log file gets a line of progress now and then.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ __all__ = [
 PROGRESS_DELAY_S = 2.0
 """A job that is done sooner shows no bar."""
 PROGRESS_EVERY_S = 0.1
+LINES_EVERY_S = 10.0
+"""Where no bar can be drawn, a line says so often how far it is."""
 RATE_WINDOW_S = 30.0
 """The rate is that of the last half minute: what was skipped quickly at first says nothing about the rest."""
 BAR_CELLS = 24
@@ -113,7 +115,7 @@ def human_seconds(s: float) -> str:
 
 
 class Progress:
-    """A bar on standard error: only on a terminal, only after two seconds, gone when the job is done."""
+    """A bar on standard error, after two seconds, gone when the job is done; a line every ten where no terminal is."""
 
     def __init__(
         self,
@@ -128,7 +130,8 @@ class Progress:
         self._stream = unguarded(sys.stderr) if stream is None else stream
         self._clock = clock
         self._start = clock()
-        self._next = self._start + PROGRESS_DELAY_S if is_terminal(self._stream) else float("inf")
+        self._bar = is_terminal(self._stream)
+        self._next = self._start + (PROGRESS_DELAY_S if self._bar else LINES_EVERY_S)
         self._drawn = False
         self._marks: deque[tuple[float, int]] = deque([(self._start, 0)])
 
@@ -137,7 +140,7 @@ class Progress:
         self.done += n
         now = self._clock()
         if now >= self._next:
-            self._next = now + PROGRESS_EVERY_S
+            self._next = now + (PROGRESS_EVERY_S if self._bar else LINES_EVERY_S)
             self._marks.append((now, self.done))
             while len(self._marks) > 2 and now - self._marks[1][0] >= RATE_WINDOW_S:
                 self._marks.popleft()
@@ -174,10 +177,11 @@ class Progress:
             share = min(1.0, self.done / self.total)
             filled = int(share * BAR_CELLS)
             left = human_seconds((self.total - self.done) / rate) if rate and self.done < self.total else "0 s"
-            bar = f"[{'#' * filled}{'.' * (BAR_CELLS - filled)}] {self.done:,}/{self.total:,}, {left} left"
+            drawn = f"[{'#' * filled}{'.' * (BAR_CELLS - filled)}] " if self._bar else ""
+            bar = f"{drawn}{self.done:,}/{self.total:,}, {left} left"
         else:
             bar = f"{self.done:,}"
         line = f"{self.label} {bar}, {rate:,.{0 if rate >= 10 else 1}f}/s"
-        self._stream.write("\r\x1b[K" + line[: width(self._stream) - 1])
+        self._stream.write("\r\x1b[K" + line[: width(self._stream) - 1] if self._bar else line + "\n")
         self._stream.flush()
-        self._drawn = True
+        self._drawn = self._bar

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli import _encoding, _fields
+from zipfian.cli import _encoding, _fields, _skipped
 from zipfian.cli._arguments import add_reading
 from zipfian.cli._output import (
     Progress,
@@ -20,7 +20,6 @@ from zipfian.cli._output import (
     note,
     plain,
     print_json,
-    printable,
     warnings_as_notes,
 )
 from zipfian.cli._source import source_of
@@ -143,11 +142,11 @@ def _encode(args: argparse.Namespace, source: Source, fields: dict[str, Field], 
     pictures = any(field.reads == "image" for field in fields.values())
     try:
         with Progress(f"encoding {args.shard[0]}/{args.shard[1]}") as progress:
-            for batch in _batches(_share(args, source, summary, progress), pictures):
+            for batch in _batches(_share(args, source, summary), pictures):
                 items = [Item(d.id, d.text, {}, {}, {}, 0, image=d.image) for d in batch]
                 for at, problem in sorted(encoding.fill(items).items()):
                     bad = BadItem(batch[at].where, str(problem).removeprefix(f"{batch[at].image}: "))
-                    _on_bad(args, bad, summary, progress)
+                    _on_bad(args, bad, summary)
                 summary.documents += len(batch)
                 progress.step(len(batch))
     except BaseException as error:
@@ -158,7 +157,7 @@ def _encode(args: argparse.Namespace, source: Source, fields: dict[str, Field], 
     return summary
 
 
-def _share(args: argparse.Namespace, source: Source, summary: Summary, progress: Progress) -> Iterator[FoundDocument]:
+def _share(args: argparse.Namespace, source: Source, summary: Summary) -> Iterator[FoundDocument]:
     """The documents that fall to this share, in the order of the source."""
     from zipfian.encode.shards import share_of
 
@@ -168,7 +167,7 @@ def _share(args: argparse.Namespace, source: Source, summary: Summary, progress:
         if found.id is not None and share_of(found.id, n) != i:
             continue
         if isinstance(found, BadItem):
-            _on_bad(args, found, summary, progress)
+            _on_bad(args, found, summary)
         elif (found.text or "").strip() or found.image is not None:
             yield found
 
@@ -187,16 +186,15 @@ def _batches(documents: Iterator[FoundDocument], pictures: bool) -> Iterator[lis
         yield batch
 
 
-def _on_bad(args: argparse.Namespace, bad: BadItem, summary: Summary, progress: Progress) -> None:
-    if args.on_bad != "skip":
+def _on_bad(args: argparse.Namespace, bad: BadItem, summary: Summary) -> None:
+    if args.on_bad == "fail":
         raise InvalidInput(f"{bad.where}: {bad.problem}; {LEAVE_OUT}")
-    progress.clear()
-    note(printable(f"skipped {bad.where}: {bad.problem}"))
     summary.bad.append(bad)
 
 
 def _report(args: argparse.Namespace, writer: ShardWriter, summary: Summary, seconds: float) -> int:
     size = sum(part.file.size for part in writer.manifest.parts)
+    status = _skipped.report(summary.bad, summary.seen, args.on_bad)
     if args.json:
         out = {
             "shard": str(args.out), "share": "/".join(map(str, args.shard)), "documents": summary.documents,
@@ -204,10 +202,10 @@ def _report(args: argparse.Namespace, writer: ShardWriter, summary: Summary, sec
             "from_before": writer.resumed, "bytes": size, "bad": plain(summary.bad), "seconds": seconds,
         }  # fmt: skip
         print_json(out)
-        return 0
+        return status
     bad = f", {len(summary.bad):,} skipped as unreadable" if summary.bad else ""
     print(
         f"{args.out}: {summary.documents:,} of {summary.seen:,} documents{bad}; {human_bytes(size)} "
         f"({human_seconds(seconds)})"
     )
-    return 0
+    return status

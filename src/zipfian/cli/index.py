@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli import _encoding, _fields, _shards
+from zipfian.cli import _encoding, _fields, _shards, _skipped
 from zipfian.cli._arguments import add_reading, positive, refuse
 from zipfian.cli._collection import add_trust, collection_class, folder_of, how_to_add, opened, place, trusted
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
 
 ABOUT_SOURCE = (
-    "prefix", "id_column", "text_column", "image_column", "follow_links", "on_bad", "take_over", "keep_missing",
-    "commit_every",
+    "prefix", "id_column", "text_column", "image_column", "follow_links", "exclude", "no_default_excludes", "on_bad",
+    "take_over", "keep_missing", "commit_every",
 )  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = (
-        "A folder is searched for texts (.txt .md .rst .html .py) and pictures (.jpg .png .webp .gif .bmp .tif); "
-        "photo.txt or photo.jpg.txt beside photo.jpg is its caption. Records have 'text' or 'caption', 'image' (a path "
-        "from the file's own folder), 'id' or '_id'; 'title' is searched too, everything else becomes metadata. "
-        "Run the same command again to add, update and remove what has changed."
+        "A folder is searched for texts (.txt .md .rst .html .py .pdf .docx), pictures (.jpg .png .webp .gif .bmp "
+        ".tif) and records (.jsonl .csv .tsv .parquet); photo.txt or photo.jpg.txt beside photo.jpg is its caption. "
+        "Records have 'text' ('body', 'description' ... or 'caption'), 'image' (a path from the file's own folder), "
+        "'id'; 'title' is searched too, everything else becomes metadata, as does the front matter of Markdown. "
+        "Run the same command again to add, update and remove what has changed. Exit status: 0 done, 3 done and "
+        "something was skipped, 1 an error."
     )
     parser.add_argument(
         "source", type=Path, nargs="?", metavar="SOURCE", help="a folder, a .jsonl, .csv, .tsv, .parquet or single file"
@@ -88,15 +90,17 @@ def run(args: argparse.Namespace) -> int:
     if args.add_field:
         folder_of(args.into, "it takes no new fields; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
+    status = 0
     if args.add_field:
         names = [name for given in args.add_field for name in _fields.parse(given)]
         out["added_fields"] = add_fields(args.into, names, trusted(args))
     if args.source is not None:
         out |= follow(args)
+        status = int(out.pop("status"))
     out["seconds"] = time.perf_counter() - start
     if args.json:
         print_json({key: value for key, value in out.items() if key not in ("summary", "is_new")})
-        return 0
+        return status
     if args.add_field:
         print(f"{args.into}: added {', '.join(out['added_fields'])} ({human_seconds(out['seconds'])})")
     if args.source is not None:
@@ -104,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{args.into}: {out.pop('summary')}; {total} ({human_seconds(out['seconds'])})")
         if out.pop("is_new") and out["total"]:
             note(f"search it: zipfian search {args.into} {_first_query(out['fields'])}")
-    return 0
+    return status
 
 
 def follow(args: argparse.Namespace) -> dict[str, Any]:
@@ -123,13 +127,8 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
         else:
             shards.check(fields)
         with Progress("indexing", survey.items) as progress, warnings_as_notes():
-
-            def report(bad: BadItem) -> None:
-                progress.clear()
-                note(printable(f"skipped {bad.where}: {bad.problem}"))
-
             sync = Sync(
-                collection, source, on_bad=report if args.on_bad == "skip" else "fail", prefix=args.prefix,
+                collection, source, on_bad="fail" if args.on_bad == "fail" else "skip", prefix=args.prefix,
                 take_over=args.take_over, keep_missing=args.keep_missing,
                 commit_every=args.commit_every or COMMIT_EVERY,
             )  # fmt: skip
@@ -137,8 +136,10 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
                 summary = sync.run(progress.reach)
             except KeyboardInterrupt:
                 progress.clear()
+                _skipped.report(sync.done.bad, progress.done, "skip")
                 note(_interrupted(args, sync, len(collection)))
                 raise
+        status = _skipped.report(summary.bad, progress.done, args.on_bad)
         total = len(collection)
         if shards is not None:
             shards.report()
@@ -156,6 +157,7 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
         **({} if shards is None else {"encoded_here": shards.cache.missing}),
         "summary": str(summary),
         "is_new": is_new,
+        "status": status,
     }
 
 

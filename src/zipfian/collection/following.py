@@ -23,7 +23,9 @@ class BadItem:
     problem
         What is wrong with it.
     id
-        The id it would have had, if that much is known.
+        The id it would have had, if that much is known; of a folder, or of a file of records, its path in the source.
+    rest
+        Whether it is a folder or a file of which more was not read: what the collection has of that is not gone.
 
     Examples
     --------
@@ -34,6 +36,7 @@ class BadItem:
     where: str
     problem: str
     id: str | None = None
+    rest: bool = False
 
 
 @dataclass(slots=True)
@@ -62,6 +65,8 @@ class Synced:
     """Times that changes were made durable."""
     bad: list[BadItem] = dataclasses.field(default_factory=list)
     """What could not be read and was skipped."""
+    left_out: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Values of metadata that do not fit the type of their column, counted by column; their documents are in."""
 
     def __str__(self) -> str:
         parts = [f"{n:,} {name}" for name in ("added", "updated", "removed", "unchanged") if (n := getattr(self, name))]
@@ -71,6 +76,9 @@ class Synced:
             parts.append(f"{self.uncaptioned:,} pictures without captions left out")
         if self.bad:
             parts.append(f"{len(self.bad):,} skipped as unreadable")
+        if self.left_out:
+            names = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.left_out.items()))
+            parts.append(f"values left out that do not fit their column: {names}")
         return ", ".join(parts) or "no documents found"
 
 

@@ -1,18 +1,22 @@
-"""A folder as documents: one for every text file and every picture, whose caption is in a text file beside it."""
+"""What lies in a folder, and its texts and pictures as documents; a picture's caption is in a text file beside it."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from zipfian.errors import LimitExceeded
+from zipfian.ingest.exclude import DEFAULT_EXCLUDES, excluded_by
+from zipfian.ingest.frontmatter import split
 from zipfian.ingest.html import html_to_text
 from zipfian.ingest.items import (
+    DOCUMENT_SUFFIXES,
     IMAGE_COLUMN,
+    RECORD_SUFFIXES,
     TEXT_SUFFIXES,
     BadItem,
     FoundDocument,
@@ -23,6 +27,8 @@ from zipfian.ingest.lines import problem_of
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_READ_BYTES, MAX_TEXT_CHARS
 from zipfian.storage.regular import look, read_regular
 
+MARKDOWN_SUFFIXES = frozenset({".md"})
+"""Texts that may begin with front matter."""
 SIDECAR = ".txt"
 """`photo.jpg.txt` or `photo.txt` beside `photo.jpg` holds its caption and is no document of its own."""
 
@@ -32,6 +38,10 @@ class Found:
     """The names in a folder, before any file is opened."""
 
     texts: list[Path] = field(default_factory=list)
+    documents: list[Path] = field(default_factory=list)
+    """PDF and Word files."""
+    records: list[Path] = field(default_factory=list)
+    """Files of records: many documents each."""
     pictures: list[Path] = field(default_factory=list)
     captions: dict[Path, Path] = field(default_factory=dict)
     """Picture to the text file beside it."""
@@ -39,12 +49,14 @@ class Found:
     """Files of no kind that is read, by the end of their names."""
     links: int = 0
     """Symbolic links that were not followed."""
+    excluded: Counter[str] = field(default_factory=Counter)
+    """What was left out because of its name, by the pattern that it matches."""
     bad: list[BadItem] = field(default_factory=list)
     """Folders that could not be listed."""
 
 
-def find(folder: Path, *, follow_links: bool = False) -> Found:
-    """Everything under a folder, in order; hidden entries are left out.
+def find(folder: Path, *, follow_links: bool = False, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Found:
+    """Everything under a folder, in order, but what a pattern of `exclude` matches.
 
     Links lead out of the folder, or round in circles. They are counted; with `follow_links` they are followed, and each
     folder is entered once however many links lead to it.
@@ -55,10 +67,14 @@ def find(folder: Path, *, follow_links: bool = False) -> Found:
     def listing_failed(error: OSError) -> None:
         if error.filename is None or Path(error.filename) == folder:
             raise error
-        found.bad.append(BadItem(str(error.filename), f"the folder cannot be listed ({error.strerror})"))
+        inside = Path(error.filename).relative_to(folder).as_posix()
+        problem = f"the folder cannot be listed ({error.strerror})"
+        found.bad.append(BadItem(str(error.filename), problem, inside, rest=True))
 
     def wanted(base: str, name: str) -> bool:
-        if name.startswith("."):
+        below = os.path.relpath(os.path.join(base, name), folder).replace(os.sep, "/")
+        if (pattern := excluded_by(exclude, below)) is not None:
+            found.excluded[pattern] += 1
             return False
         if not follow_links and os.path.islink(os.path.join(base, name)):
             found.links += 1
@@ -73,7 +89,7 @@ def find(folder: Path, *, follow_links: bool = False) -> Found:
         return True
 
     for base, folders, names in os.walk(folder, onerror=listing_failed, followlinks=follow_links):
-        folders[:] = sorted(n for n in folders if n != "__pycache__" and wanted(base, n))
+        folders[:] = sorted(name for name in folders if wanted(base, name))
         if follow_links:
             folders[:] = [name for name in folders if first_time(base, name)]
         shown = sorted(name for name in names if wanted(base, name))
@@ -88,6 +104,10 @@ def find(folder: Path, *, follow_links: bool = False) -> Found:
             elif suffix_of(name) in TEXT_SUFFIXES:
                 if name not in captions:
                     found.texts.append(path)
+            elif suffix_of(name) in DOCUMENT_SUFFIXES:
+                found.documents.append(path)
+            elif suffix_of(name) in RECORD_SUFFIXES:
+                found.records.append(path)
             else:
                 found.others[suffix_of(name) or name] += 1
     return found
@@ -114,18 +134,6 @@ def _sidecars(names: list[str]) -> dict[str, str]:
     return out
 
 
-def read_folder(folder: Path, found: Found) -> Iterator[FoundDocument | BadItem]:
-    """The documents of a folder, in the order of their names; before them what could not be listed."""
-    yield from found.bad
-    pictures = set(found.pictures)
-    for path in sorted([*found.texts, *found.pictures], key=lambda p: p.relative_to(folder).parts):
-        doc_id = path.relative_to(folder).as_posix()
-        if path in pictures:
-            yield read_picture(path, doc_id, found.captions.get(path))
-        else:
-            yield read_text(path, doc_id)
-
-
 def read_text(path: Path, doc_id: str) -> FoundDocument | BadItem:
     """One text file as one document; its path below the source is the id."""
     text = _content(path, doc_id)
@@ -139,7 +147,13 @@ def read_text(path: Path, doc_id: str) -> FoundDocument | BadItem:
             return BadItem(str(path), str(error), doc_id)
         if title:
             metadata["title"] = title
-    return FoundDocument(doc_id, text.replace("\r\n", "\n"), metadata, str(path))
+    text = text.replace("\r\n", "\n")
+    if suffix_of(path.name) in MARKDOWN_SUFFIXES:
+        said, text = split(text)
+        metadata |= said
+        if isinstance(said.get("title"), str):
+            text = f"{said['title']}\n\n{text}"  # as in a record: so that it can be found
+    return FoundDocument(doc_id, text, metadata, str(path))
 
 
 def read_picture(path: Path, doc_id: str, caption: Path | None = None) -> FoundDocument | BadItem:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zipfian.collection.following import BadItem, Synced
 from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN, Stamp
 from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.ingest.fitting import Fitting
 from zipfian.ingest.items import FoundDocument
 from zipfian.ingest.source import Source, open_source
 from zipfian.limits import MAX_IMAGE_BYTES
@@ -90,7 +91,7 @@ def sync(
     commit_every
         Changed documents after which what is done is made durable.
     **reading
-        `id_column`, `text_column`, `image_column`, `follow_links`: as for `open_source`.
+        `id_column`, `text_column`, `image_column`, `follow_links`, `exclude`, `default_excludes`: as for `open_source`.
 
     Returns
     -------
@@ -156,6 +157,9 @@ class Sync:
         self._clock = clock
         self._last_commit = clock()
         self._seen: set[str] = set()
+        self._unread: list[str | None] = []
+        """Folders and files of which more was not read, by their ids; None is the source itself."""
+        self._fitting = Fitting(collection.columns)
         self._uncommitted = 0
 
     def run(self, progress: Callable[[int], None] | None = None) -> Synced:
@@ -180,6 +184,7 @@ class Sync:
         self._remove()
         if self._uncommitted:
             self._commit()
+        self.done.left_out = dict(self._fitting.left_out)
         return self.done
 
     def _batch(self) -> _Batch:
@@ -214,7 +219,8 @@ class Sync:
         if isinstance(item, BadItem):
             self._on_bad(item)
             return None
-        document = replace(item, id=self._prefix + item.id, metadata={**item.metadata, SOURCE_COLUMN: self.name})
+        metadata = {**self._fitting.fit(item.metadata), SOURCE_COLUMN: self.name}
+        document = replace(item, id=self._prefix + item.id, metadata=metadata)
         if document.id in self._seen:
             problem = (
                 f"the id {document.id!r} appears twice in this source; name another column (id_column, --id-column)"
@@ -272,8 +278,11 @@ class Sync:
 
     def _gone(self) -> Iterator[str]:
         """Ids of this source that it no longer has; what could not be read is not gone."""
+        if None in self._unread:
+            return
+        unread = tuple(f"{self._prefix}{name}{mark}" for name in self._unread for mark in "/:")
         for doc_id in self.collection.ids():
-            if doc_id in self._seen:
+            if doc_id in self._seen or doc_id.startswith(unread):
                 continue
             document = self.collection.get(doc_id)
             if document is not None and document.metadata.get(SOURCE_COLUMN) == self.name:
@@ -285,6 +294,8 @@ class Sync:
         if callable(self._bad):
             self._bad(bad)
         self.done.bad.append(bad)
+        if bad.rest:
+            self._unread.append(bad.id)
         if bad.id is not None:
             self._seen.add(self._prefix + bad.id)
 

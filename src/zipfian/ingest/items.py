@@ -15,6 +15,7 @@ TEXT_SUFFIXES = frozenset({".txt", ".md", ".rst", ".html", ".htm", ".py"})
 JSONL_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 CSV_SUFFIXES = frozenset({".csv", ".tsv"})
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
+DOCUMENT_SUFFIXES = frozenset({".pdf", ".docx"})
 PICTURE_SUFFIXES = images.SUFFIXES
 RECORD_SUFFIXES = JSONL_SUFFIXES | CSV_SUFFIXES | PARQUET_SUFFIXES
 
@@ -33,7 +34,7 @@ class FoundDocument:
     """
 
     id: str
-    """Its path below the source, or what the record says."""
+    """Its path below the source, or what the record says; of a record in a folder `path:id`."""
     text: str | None
     """The text or caption; None for a picture without one."""
     metadata: dict[str, Any] = field(default_factory=dict)

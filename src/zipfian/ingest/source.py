@@ -9,13 +9,18 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from zipfian.errors import IndexNotFound, InvalidInput, shown
-from zipfian.ingest.folder import Found, find, read_folder, read_picture, read_text
+from zipfian.ingest.columns import Columns
+from zipfian.ingest.documents import Documents
+from zipfian.ingest.exclude import patterns_of
+from zipfian.ingest.folder import Found, find, read_text
 from zipfian.ingest.items import (
+    DOCUMENT_SUFFIXES,
     JSONL_SUFFIXES,
     PICTURE_SUFFIXES,
     RECORD_SUFFIXES,
@@ -24,13 +29,19 @@ from zipfian.ingest.items import (
     FoundDocument,
 )
 from zipfian.ingest.lines import numbered_lines
-from zipfian.ingest.records import Columns, read_records
+from zipfian.ingest.reading import read_file, read_folder
+from zipfian.ingest.records import read_records
+
+T = TypeVar("T")
 
 SAMPLE = 1_000
 """Records looked at to judge what a file holds."""
 SAMPLE_TEXTS = 100
 SAMPLE_CHARS = 4_000
 """Text files opened to judge how long the texts of a folder are, and what is kept of each."""
+SAMPLE_DOCUMENTS = 5
+SAMPLE_FILES = 20
+"""PDF and Word files, and files of records, that are opened for the same."""
 
 __all__ = ["BadItem", "FoundDocument", "Source", "Survey", "open_source"]
 
@@ -73,7 +84,7 @@ class Source:
     >>> for item in open_source(file):
     ...     print(item.id, item.problem if isinstance(item, BadItem) else item.text)
     a Cats sleep.
-    b no text in column 'text' or 'caption', and no 'image'; name the column (text_column, --text-column)
+    b no text in column 'text', 'body' or the like, and no 'image'; name the column (text_column, --text-column)
     >>> open_source(file).survey().items
     2
     """
@@ -97,39 +108,55 @@ class Source:
         """The error that it holds no document; `others` is what it holds instead, as `Survey.others` has it."""
         if self.found is None:
             return InvalidInput(f"{self.path}: no record in it")
-        texts, pictures = (" ".join(sorted(suffixes)) for suffixes in (TEXT_SUFFIXES, PICTURE_SUFFIXES))
+        kinds = (TEXT_SUFFIXES | DOCUMENT_SUFFIXES, RECORD_SUFFIXES, PICTURE_SUFFIXES)
+        texts, records, pictures = (" ".join(sorted(suffixes)) for suffixes in kinds)
         held = f" It holds {others}." if others else ""
         return InvalidInput(
-            f"{self.path}: no text ({texts}) and no picture ({pictures}) in it that could be indexed.{held}"
+            f"{self.path}: no text ({texts}), no file of records ({records}) and no picture ({pictures}) in it that "
+            f"could be indexed.{held}"
         )
 
     def read(self) -> Iterator[FoundDocument | BadItem]:
         """Its documents in a stable order."""
         if self.found is not None:
-            return read_folder(self.path, self.found)
-        suffix = self.path.suffix.lower()
-        if suffix in RECORD_SUFFIXES:
+            return read_folder(self.path, self.found, self.columns)
+        if self.path.suffix.lower() in RECORD_SUFFIXES:
             return read_records(self.path, self.columns)
-        if suffix in PICTURE_SUFFIXES:
-            beside = [p for p in _captions_of(self.path) if p.is_file()]
-            return iter([read_picture(self.path, self.path.name, beside[0] if beside else None)])
-        return iter([read_text(self.path, self.path.name)])
+        beside = [p for p in _captions_of(self.path) if p.is_file()]
+        with Documents() as documents:
+            return iter([read_file(self.path, self.path.name, documents, beside[0] if beside else None)])
 
     def survey(self) -> Survey:
         """What it holds; of a file of records the beginning is read, of a folder the names and some texts."""
         return self._records() if self.found is None else self._folder(self.found)
 
     def _folder(self, found: Found) -> Survey:
-        chosen = [*found.texts, *found.captions.values()]
-        some = random.Random(0).sample(chosen, min(SAMPLE_TEXTS, len(chosen)))
-        sample = [d.text for p in some if isinstance(d := read_text(p, p.name), FoundDocument) and d.text]
+        texts = [*found.texts, *found.captions.values()]
+        sample = [d.text for p in _some(texts, SAMPLE_TEXTS) if isinstance(d := read_text(p, p.name), FoundDocument)]
+        plain = _Part.of(len(texts), [text for text in sample if text])
+        with Documents() as documents:
+            read = [read_file(p, p.name, documents) for p in _some(found.documents, SAMPLE_DOCUMENTS)]
+        papers = _Part.of(len(found.documents), [d.text for d in read if isinstance(d, FoundDocument) and d.text])
+        records = [Source(path, self.columns).survey() for path in _some(found.records, SAMPLE_FILES)]
+        scale = len(found.records) / len(records) if records else 0.0
+        items: int | None = len(found.texts) + len(found.documents) + len(found.pictures)
+        if scale > 1 or any(one.items is None for one in records):
+            items = None
+        else:
+            items = (items or 0) + sum(one.items or 0 for one in records)
         others = ", ".join(f"{count:,} {end}" for end, count in found.others.most_common(4))
         if len(found.others) > 4:
             others += " and more"
-        captions = len(found.captions)
-        texts, items = len(found.texts) + captions, len(found.texts) + len(found.pictures)
-        chars = round(sum(map(len, sample)) / len(sample) * texts) if sample else 0
-        return Survey(items, texts, len(found.pictures), captions, chars, _beginnings(sample), others)
+        several = [text for one in records for text in one.sample]
+        return Survey(
+            items,
+            plain.count + papers.count + round(scale * sum(one.texts for one in records)),
+            len(found.pictures) + round(scale * sum(one.pictures for one in records)),
+            len(found.captions) + round(scale * sum(one.captions for one in records)),
+            plain.chars + papers.chars + round(scale * sum(one.chars for one in records)),
+            _beginnings([*plain.sample, *papers.sample, *_some(several, SAMPLE_TEXTS)]),
+            others,
+        )
 
     def _records(self) -> Survey:
         head = list(itertools.islice(self.read(), SAMPLE))
@@ -139,7 +166,7 @@ class Source:
         texts = [d.text for d in good if d.text]
         pictures = sum(d.image is not None for d in good)
         captions = sum(d.image is not None and bool(d.text) for d in good)
-        sample = random.Random(0).sample(texts, min(SAMPLE_TEXTS, len(texts)))
+        sample = _some(texts, SAMPLE_TEXTS)
         return Survey(
             items, round(len(texts) * scale), round(pictures * scale), round(captions * scale),
             round(sum(map(len, texts)) * scale), _beginnings(sample),
@@ -159,22 +186,31 @@ def open_source(
     text_column: str | None = None,
     image_column: str | None = None,
     follow_links: bool = False,
+    exclude: Iterable[str] = (),
+    default_excludes: bool = True,
 ) -> Source:
-    """A folder of texts and pictures, a file of records (JSONL, CSV, Parquet), or a single text or picture.
+    """A folder of texts, pictures and records, a file of records (JSONL, CSV, Parquet), or a single text or picture.
+
+    PDF and Word files are texts, too; PDF needs the extra `documents`.
 
     Parameters
     ----------
     path
         Where it is. A folder is listed at once; files are opened as they are read.
     id_column
-        Field of a record that holds the id. By default `id` and `_id` are tried, then the path of the picture, then
-        file:line.
+        Field of a record that holds the id. By default `id`, `_id`, `uuid`, `doc_id` and `docid` are tried, then the
+        path of the picture, then file:line. In a folder, the path of the file and a colon stand before it.
     text_column
-        Field that holds the text; by default `text`, then `caption` and `captions`.
+        Field that holds the text; by default `text`, `body`, `content`, `description`, `abstract` ..., `caption`, in
+        upper or lower case; and where there is none, `title` or `name`.
     image_column
         Field that holds the path of a picture, which starts at the folder of the file; by default `image`.
     follow_links
         Symbolic links in a folder may lead out of it. They are counted, and followed only if this is true.
+    exclude
+        Patterns of names that are left out, such as `"*.log"`; one with a slash, `"drafts/*"`, is about the path.
+    default_excludes
+        Whether hidden entries, `node_modules`, `__pycache__` and the like are left out as well.
 
     Returns
     -------
@@ -200,13 +236,17 @@ def open_source(
         raise InvalidInput(f"a source is a path of a folder or a file, not {shown(path)}")
     place = Path(path)
     columns = Columns(id_column, text_column, image_column)
-    if place.exists():
-        _check_fitting(place, {"id": id_column, "text": text_column, "image": image_column}, follow_links)
-    if place.is_dir():
-        return Source(place, columns, find(place, follow_links=follow_links))
+    patterns = patterns_of(exclude, default_excludes)
     if not place.exists():
         raise IndexNotFound(f"{place}: no such file or folder")
-    known = TEXT_SUFFIXES | RECORD_SUFFIXES | PICTURE_SUFFIXES
+    found = find(place, follow_links=follow_links, exclude=patterns) if place.is_dir() else None
+    has_records = place.suffix.lower() in RECORD_SUFFIXES if found is None else bool(found.records)
+    if not has_records:
+        _check_columns(place, {"id": id_column, "text": text_column, "image": image_column})
+    if found is not None:
+        return Source(place, columns, found)
+    _check_file(place, follow_links, bool(exclude) or not default_excludes)
+    known = TEXT_SUFFIXES | DOCUMENT_SUFFIXES | RECORD_SUFFIXES | PICTURE_SUFFIXES
     if place.suffix.lower() not in known:
         raise InvalidInput(
             f"{place}: not a kind of file that can be read; give a folder or one of {', '.join(sorted(known))}"
@@ -214,15 +254,35 @@ def open_source(
     return Source(place, columns)
 
 
-def _check_fitting(place: Path, columns: dict[str, str | None], follow_links: bool) -> None:
+def _check_columns(place: Path, columns: dict[str, str | None]) -> None:
     """A setting that would do nothing is refused: whoever gave it expects something."""
-    if place.suffix.lower() not in RECORD_SUFFIXES or place.is_dir():
-        for name in (name for name, value in columns.items() if value is not None):
-            raise InvalidInput(
-                f"{name}_column (--{name}-column) names a column of a record, and {place} is no file of records"
-            )
-    if follow_links and place.is_file():
+    for name in (name for name, value in columns.items() if value is not None):
+        held = "holds no file of records" if place.is_dir() else "is no file of records"
+        raise InvalidInput(f"{name}_column (--{name}-column) names a column of a record, and {place} {held}")
+
+
+def _check_file(place: Path, follow_links: bool, excludes: bool) -> None:
+    if follow_links:
         raise InvalidInput(f"follow_links (--follow-links) is about links in a folder, and {place} is a file")
+    if excludes:
+        raise InvalidInput(f"exclude (--exclude) is about names in a folder, and {place} is a file")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the files of a folder: how many, their characters scaled up from a sample, and the sample."""
+
+    count: int
+    chars: int
+    sample: list[str]
+
+    @classmethod
+    def of(cls, count: int, sample: list[str]) -> _Part:
+        return cls(count, round(sum(map(len, sample)) / len(sample) * count) if sample else 0, sample)
+
+
+def _some(things: list[T], at_most: int) -> list[T]:
+    return random.Random(0).sample(things, min(at_most, len(things)))
 
 
 def _beginnings(texts: list[str]) -> tuple[str, ...]:
