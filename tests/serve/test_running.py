@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -155,6 +156,21 @@ def test_a_head_that_trickles_is_not_waited_for(start: Start, monkeypatch: pytes
             pass
         assert time.monotonic() - begun < 10
     assert ask(port, "/health")[0] == 200
+
+
+def test_a_small_answer_is_sent_at_once(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its head and its body are two writes; the second would wait for the client's delayed ACK, 40 ms."""
+    at_once: list[int] = []
+    usual = serving.Watched.connection_made
+
+    def made(protocol: serving.Watched, transport: asyncio.Transport) -> None:
+        line = transport.get_extra_info("socket")
+        at_once.append(line.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        usual(protocol, transport)
+
+    monkeypatch.setattr(serving.Watched, "connection_made", made)
+    assert ask(start(), "/health")[0] == 200
+    assert at_once == [1]
 
 
 @pytest.mark.parametrize(
