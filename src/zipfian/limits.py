@@ -255,6 +255,9 @@ MAX_SERVED_COLLECTIONS = 64
 MAX_SERVED_BODY_BYTES = 32 * 1024 * 1024
 """Bytes of the body of one request, counted as they come."""
 
+MAX_SERVED_JSON_VALUES = 200_000
+"""Texts, commas and brackets of one body: 1,000 documents with 60 values each."""
+
 MAX_SERVED_IMAGE_BYTES = 20 * 1024 * 1024
 """Bytes of a picture in a request: as base64 it fits into a body."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from zipfian.errors import Refused
-from zipfian.serve.body import read_body, replayed
+from zipfian.serve.body import check_json, read_body, replayed
 
 
 def read(pieces: list[bytes | None], most: int = 10, seconds: float = 5.0, **headers: str) -> bytes:
@@ -66,3 +66,31 @@ def test_a_body_is_handed_on_once() -> None:
     first, second = asyncio.run(both())
     assert first == {"type": "http.request", "body": b"body", "more_body": False}
     assert second["type"] == "http.disconnect"
+
+
+@pytest.mark.parametrize(
+    ("body", "values"),
+    [
+        (b"[1, 2, 3]", 3),
+        (b"[[], [], [[]]]", 7),
+        (b"{}", 1),
+        (b'{"a": "b,[{", "c": []}', 6),  # marks in a text are none
+        (rb'["\", \"[", ","]', 4),  # nor is a quote that is escaped
+        (rb'["\\", "[", ","]', 6),  # this one is not: its backslash is
+        (b'["", "", ""]', 6),
+        (b'"never ends, [', 1),
+        (b'["ends here"', 2),
+    ],
+)
+def test_values_are_counted_as_they_stand_outside_of_texts(body: bytes, values: int) -> None:
+    check_json(body + b" " * 100, values)
+    with pytest.raises(Refused, match=f"{values - 1} values at most") as refused:
+        check_json(body + b" " * 100, values - 1)
+    assert (refused.value.status, refused.value.code) == (413, "too_many_values")
+
+
+def test_a_body_in_another_encoding_is_refused() -> None:
+    check_json('["≢"]'.encode(), 10)
+    for encoding in ("utf-16-le", "utf-16", "utf-32-be"):
+        with pytest.raises(Refused, match="UTF-8"):
+            check_json('["≢", [], [], []]'.encode(encoding), 1_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 import zipfian as zf
 from tests.serve.conftest import DOCUMENTS
@@ -26,6 +28,7 @@ from zipfian import deadline
 from zipfian.collection.folder import FolderCollection
 from zipfian.errors import DeadlineExceeded
 from zipfian.serve import server as serving
+from zipfian.serve.work import Workers
 
 NOTES = "/v1/collections/notes"
 Start = Callable[..., int]
@@ -92,6 +95,46 @@ def waiting(port: int) -> int:
     return int(line.split()[1])
 
 
+def test_others_are_answered_while_a_body_is_parsed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsing, go = threading.Event(), threading.Event()
+    usual = Request.json
+
+    async def slow(request: Request) -> Any:
+        parsing.set()
+        assert go.wait(30)
+        return await usual(request)
+
+    monkeypatch.setattr(Request, "json", slow)
+    port = start(workers=1)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(search, port)
+        assert parsing.wait(30)
+        assert ask(port, "/health")[0] == 200
+        assert not first.done()
+        go.set()
+        assert first.result()[0] == 200
+
+
+def test_a_large_body_of_next_to_nothing_is_refused_unparsed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Request, "json", None)  # would be a bug's answer, 500
+    many: list[list[int]] = [[]] * 200_000
+    status, answer, _ = ask(start(), f"{NOTES}/search", {"text": "food", "where": {"a": {"in": many}}})
+    assert (status, answer["error"]["code"]) == (413, "too_many_values")
+
+
+def test_a_route_that_waits_is_an_error_and_no_deadlock() -> None:
+    async def waits() -> None:
+        await asyncio.sleep(0)
+
+    async def both() -> None:
+        workers = Workers(1)
+        with pytest.raises(RuntimeError, match="waited for the event loop"):
+            await workers.run(waits, 5.0)
+        workers.close()
+
+    asyncio.run(both())
+
+
 def test_whoever_waits_too_long_is_told_to_come_back(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(monkeypatch)
     port = start(workers=1, waiting=5, deadline=1.0)
@@ -155,6 +198,21 @@ def test_a_head_that_trickles_is_not_waited_for(start: Start, monkeypatch: pytes
             pass
         assert time.monotonic() - begun < 10
     assert ask(port, "/health")[0] == 200
+
+
+def test_a_small_answer_is_sent_at_once(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its head and its body are two writes; the second would wait for the client's delayed ACK, 40 ms."""
+    at_once: list[int] = []
+    usual = serving.Watched.connection_made
+
+    def made(protocol: serving.Watched, transport: asyncio.Transport) -> None:
+        line = transport.get_extra_info("socket")
+        at_once.append(line.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        usual(protocol, transport)
+
+    monkeypatch.setattr(serving.Watched, "connection_made", made)
+    assert ask(start(), "/health")[0] == 200
+    assert at_once == [1]
 
 
 @pytest.mark.parametrize(

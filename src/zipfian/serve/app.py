@@ -12,19 +12,21 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from zipfian._version import __version__
 from zipfian.errors import ZipfianError
 from zipfian.serve import problems
 from zipfian.serve.capacity import Capacity
-from zipfian.serve.gate import Gate
+from zipfian.serve.gate import API, Gate
 from zipfian.serve.metrics import Metrics
 from zipfian.serve.routes import collections, documents, explain, search, state, terms, writing
 from zipfian.serve.settings import ServeSettings
 from zipfian.serve.shelf import Shelf
 from zipfian.serve.warming import warm_up
+from zipfian.serve.work import Workers
 
-PAGE = Path(__file__).parent / "page"
+PAGE = StaticFiles(directory=Path(__file__).parent / "page", html=True)
 
 ABOUT = """\
 Search that shows why. Every score comes apart into fields, terms and places; the parts sum to it.
@@ -34,16 +36,23 @@ Names in paths are percent-encoded, slashes included.
 """
 
 
+async def _elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
+    """What no route answers may be a file of the page; the API has none, and what reads files waits for the loop."""
+    if scope["path"].startswith(API):
+        raise HTTPException(404)
+    await PAGE(scope, receive, send)
+
+
 def create_app(shelf: Shelf, settings: ServeSettings) -> Gate:
     """The service as an ASGI application: it follows the collections while it runs, and closes them at its end."""
-    warm = threading.Event()
+    warm, workers = threading.Event(), Workers(settings.threads)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         threading.Thread(target=warm_up, args=(shelf, warm), name="zipfian-warm-up", daemon=True).start()
         shelf.follow(settings.refresh)
         yield
+        await anyio.to_thread.run_sync(workers.close)
         await anyio.to_thread.run_sync(shelf.close)
 
     app = FastAPI(
@@ -58,5 +67,5 @@ def create_app(shelf: Shelf, settings: ServeSettings) -> Gate:
     app.add_exception_handler(RequestValidationError, problems.on_invalid)
     app.add_exception_handler(HTTPException, problems.on_http_error)
     app.add_exception_handler(Exception, problems.on_bug)
-    app.router.default = StaticFiles(directory=PAGE, html=True)  # what no route answers may be a file of the page
-    return Gate(app, settings, app.state.capacity, app.state.metrics)
+    app.router.default = _elsewhere
+    return Gate(app, settings, app.state.capacity, app.state.metrics, workers)

@@ -1,7 +1,7 @@
 """What every request passes before a route sees it, and every answer on its way out.
 
-In: a name for the log, the door (`door.py`), a key (`keys.py`), the body (`body.py`), a turn (`capacity.py`), a limit
-of time.
+In: a name for the log, the door (`door.py`), a key (`keys.py`), the body (`body.py`), a turn (`capacity.py`), a thread
+and a limit of time (`work.py`).
 Out: headers that tell browsers to trust nothing but the service itself.
 """
 
@@ -16,15 +16,16 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from zipfian import deadline, limits
+from zipfian import limits
 from zipfian.errors import Refused
 from zipfian.serve import door
-from zipfian.serve.body import read_body, replayed
+from zipfian.serve.body import check_json, read_body, replayed
 from zipfian.serve.capacity import Capacity
 from zipfian.serve.keys import Keys, Role, bearer
 from zipfian.serve.metrics import Metrics
 from zipfian.serve.problems import problem
 from zipfian.serve.settings import ServeSettings
+from zipfian.serve.work import Workers
 
 API = "/v1/"
 KEYED = ("/v1", "/metrics")
@@ -57,8 +58,11 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 class Gate:
     """The service's outermost layer."""
 
-    def __init__(self, app: ASGIApp, settings: ServeSettings, capacity: Capacity, metrics: Metrics) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: ServeSettings, capacity: Capacity, metrics: Metrics, workers: Workers
+    ) -> None:  # fmt: skip
         self._app = app
+        self._workers = workers
         self._settings = settings
         self._capacity = capacity
         self._metrics = metrics
@@ -105,10 +109,13 @@ class Gate:
         async def hold(message: Message) -> None:
             held.append(message)
 
+        async def work() -> None:
+            check_json(body, limits.MAX_SERVED_JSON_VALUES)
+            await self._app(scope, replayed(body, receive), hold)
+
         try:
             async with self._capacity.turn(ends):
-                with deadline.until(time.monotonic() + ends - loop.time()):
-                    await self._app(scope, replayed(body, receive), hold)
+                await self._workers.run(work, ends - loop.time())
         finally:  # what went wrong in a route has its answer, too, and goes on to the server's log
             await self._send(held, send)
 

@@ -54,7 +54,8 @@ def make_server(app: ASGIApp, settings: ServeSettings) -> uvicorn.Server:
 def listen(settings: ServeSettings) -> socket.socket:
     """The address, taken before anything is loaded: an error says so at once, and port 0 becomes a real one."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    # Named as TCP: asyncio sends small writes at once only where a socket says so, and its connections inherit it.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((settings.host, settings.port))

@@ -20,13 +20,13 @@ routes = router("collections")
 
 
 @routes.get("", response_model=CollectionsAnswer)
-def list_collections(request: Request, shelf: Shelved) -> JSONResponse:
+async def list_collections(request: Request, shelf: Shelved) -> JSONResponse:
     """The collections of this service."""
     return answer(request, {"collections": [about(one) for one in shelf]})
 
 
 @routes.get("/{collection}", response_model=CollectionAnswer)
-def get_collection(request: Request, shelf: Shelved, collection: InPath) -> JSONResponse:
+async def get_collection(request: Request, shelf: Shelved, collection: InPath) -> JSONResponse:
     """One collection: its fields, columns and methods."""
     return answer(request, {"collection": about(shelf[collection])})
 

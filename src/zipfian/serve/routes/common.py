@@ -56,7 +56,7 @@ async def shelf_of(request: Request) -> Shelf:
 Shelved = Annotated[Shelf, Depends(shelf_of)]
 
 
-def writer(request: Request) -> None:
+async def writer(request: Request) -> None:
     """Only who may write passes."""
     if request.state.role != "admin":
         raise Refused(403, "not_admin", "this changes a collection, and needs an admin key", "auth")

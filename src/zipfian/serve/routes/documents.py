@@ -24,7 +24,7 @@ SIDE = 320
 
 
 @routes.get("/{collection}/documents/{id}", response_model=DocumentAnswer)
-def get_document(request: Request, shelf: Shelved, collection: InPath, id: InPath) -> JSONResponse:
+async def get_document(request: Request, shelf: Shelved, collection: InPath, id: InPath) -> JSONResponse:
     """A document's text and metadata."""
     served = shelf[collection].collection
     found = document_in(served, id)
@@ -37,7 +37,7 @@ def get_document(request: Request, shelf: Shelved, collection: InPath, id: InPat
     response_class=Response,
     responses={200: {"content": {"image/jpeg": {}}, "description": "A JPEG, made anew"}},
 )
-def get_thumbnail(
+async def get_thumbnail(
     shelf: Shelved, collection: InPath, id: InPath,
     side: Annotated[int, Query(ge=16, le=limits.MAX_SERVED_SIDE, description="Pixels of the longer side.")] = SIDE,
 ) -> Response:  # fmt: skip
@@ -56,7 +56,7 @@ def get_thumbnail(
 
 
 @routes.post("/{collection}/facets", response_model=FacetsAnswer)
-def facets(request: Request, shelf: Shelved, collection: InPath, body: FacetsRequest) -> JSONResponse:
+async def facets(request: Request, shelf: Shelved, collection: InPath, body: FacetsRequest) -> JSONResponse:
     """Values of metadata columns, and how many documents have each, among those that a filter allows."""
     served = shelf[collection].collection
     where = filter_of(body.where)
@@ -69,7 +69,7 @@ def facets(request: Request, shelf: Shelved, collection: InPath, body: FacetsReq
 
 
 @routes.post("/{collection}/count", response_model=CountAnswer)
-def count(request: Request, shelf: Shelved, collection: InPath, body: CountRequest) -> JSONResponse:
+async def count(request: Request, shelf: Shelved, collection: InPath, body: CountRequest) -> JSONResponse:
     """How many documents a filter allows; all there are without one."""
     served = shelf[collection].collection
     return answer(request, {"count": served.count(filter_of(body.where)), "generation": served.generation})

@@ -17,7 +17,7 @@ routes = router("explain")
 
 
 @routes.post("/{collection}/explain", response_model=ExplainAnswer)
-def explain(request: Request, shelf: Shelved, collection: InPath, body: ExplainRequest) -> JSONResponse:
+async def explain(request: Request, shelf: Shelved, collection: InPath, body: ExplainRequest) -> JSONResponse:
     """Why a document scores what it scores, found or not, and what it lacks; or why it stands above another."""
     served = shelf[collection].collection
     how, places = options(body, served), body.explain == "places"

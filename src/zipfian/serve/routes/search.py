@@ -24,7 +24,7 @@ routes = router("search")
 
 
 @routes.post("/{collection}/search", response_model=SearchAnswer)
-def search(request: Request, shelf: Shelved, collection: InPath, body: SearchRequest) -> JSONResponse:
+async def search(request: Request, shelf: Shelved, collection: InPath, body: SearchRequest) -> JSONResponse:
     """The best documents for a text, a picture or both, and why."""
     served = shelf[collection].collection
     where = filter_of(body.where)
@@ -46,7 +46,7 @@ def search(request: Request, shelf: Shelved, collection: InPath, body: SearchReq
 
 
 @routes.post("/{collection}/search_many", response_model=SearchManyAnswer)
-def search_many(request: Request, shelf: Shelved, collection: InPath, body: SearchManyRequest) -> JSONResponse:
+async def search_many(request: Request, shelf: Shelved, collection: InPath, body: SearchManyRequest) -> JSONResponse:
     """Many texts at once: an encoder takes them in one pass, and the searches run side by side."""
     served = shelf[collection].collection
     if len(body.texts) * (body.k + body.offset) > limits.MAX_SERVED_BATCH_HITS:
@@ -64,7 +64,7 @@ def search_many(request: Request, shelf: Shelved, collection: InPath, body: Sear
 
 
 @routes.get("/{collection}/similar/{id}", response_model=SearchAnswer)
-def similar(
+async def similar(
     request: Request, shelf: Shelved, collection: InPath, id: InPath,
     k: Annotated[int, Query(ge=1, le=limits.MAX_SERVED_K)] = 10,
     offset: Annotated[int, Query(ge=0, le=limits.MAX_SERVED_OFFSET)] = 0,

@@ -24,7 +24,7 @@ SHORT = 500
 
 
 @routes.get("/{collection}/terms", response_model=TermsAnswer)
-def list_terms(
+async def list_terms(
     request: Request, shelf: Shelved, collection: InPath,
     label: Annotated[
         str | None,
@@ -43,7 +43,7 @@ def list_terms(
 
 
 @routes.get("/{collection}/terms/{field}/{term}", response_model=TermAnswer)
-def get_term(
+async def get_term(
     request: Request, shelf: Shelved, collection: InPath, field: InPath, term: InPath,
     k: Annotated[int, Query(ge=1, le=100, description="Documents.")] = 6,
 ) -> JSONResponse:  # fmt: skip
@@ -62,7 +62,7 @@ def get_term(
 
 
 @routes.get("/{collection}/vocabulary/{field}", response_model=VocabularyAnswer)
-def get_vocabulary(request: Request, shelf: Shelved, collection: InPath, field: InPath) -> JSONResponse:
+async def get_vocabulary(request: Request, shelf: Shelved, collection: InPath, field: InPath) -> JSONResponse:
     """How the terms of a field are spread over the documents: the curve of Zipf's law."""
     served = shelf[collection]
     info = served.collection.vocabulary(_posting(served, field))

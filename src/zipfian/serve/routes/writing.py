@@ -18,7 +18,7 @@ routes = router("writing", also=[Depends(writer)])
 
 
 @routes.post("/{collection}/documents", response_model=AddAnswer)
-def add(request: Request, shelf: Shelved, collection: InPath, body: AddRequest) -> JSONResponse:
+async def add(request: Request, shelf: Shelved, collection: InPath, body: AddRequest) -> JSONResponse:
     """Take in documents; a commit makes them durable and visible."""
     served = shelf.writer(collection)
     items = [_item(document) for document in body.documents]
@@ -26,7 +26,7 @@ def add(request: Request, shelf: Shelved, collection: InPath, body: AddRequest) 
 
 
 @routes.post("/{collection}/documents/delete", response_model=DeleteAnswer)
-def delete(request: Request, shelf: Shelved, collection: InPath, body: DeleteRequest) -> JSONResponse:
+async def delete(request: Request, shelf: Shelved, collection: InPath, body: DeleteRequest) -> JSONResponse:
     """Remove documents by their ids or by a filter; a commit makes that durable and visible."""
     served = shelf.writer(collection)
     deleted = served.delete(body.ids) if body.ids is not None else served.delete(where=filter_of(body.where))
@@ -34,7 +34,7 @@ def delete(request: Request, shelf: Shelved, collection: InPath, body: DeleteReq
 
 
 @routes.post("/{collection}/commit", response_model=CommitAnswer)
-def commit(request: Request, shelf: Shelved, collection: InPath, body: CommitRequest) -> JSONResponse:
+async def commit(request: Request, shelf: Shelved, collection: InPath, body: CommitRequest) -> JSONResponse:
     """Make all changes durable and visible, all or nothing."""
     return answer(request, {"generation": shelf.writer(collection).commit(body.user)})
 
