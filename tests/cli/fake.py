@@ -137,7 +137,12 @@ class Collection:
         return len(self.documents)
 
     def search(
-        self, query: str, k: int = 10, where: dict[str, Any] | None = None, min_confidence: float = 0.0
+        self,
+        query: str,
+        k: int = 10,
+        where: dict[str, Any] | None = None,
+        min_confidence: float = 0.0,
+        exclude_self: bool = False,
     ) -> Results:
         scored = [(tree(query, d.text).value, d) for d in self.documents.values()]
         if where:

@@ -314,3 +314,48 @@ def test_positions_and_ordinals() -> None:
     assert position({"row": 5, "column": 6, "rows": 12, "columns": 12}).startswith("(middle: row 6, column 7")
     assert position({"row": 11, "column": 0, "rows": 12, "columns": 12}).startswith("(bottom left")
     assert [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 21, 112)] == "1st 2nd 3rd 4th 11th 12th 21st 112th".split()
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "PATH QUERY --image FILE", "PATH --image FILE QUERY", "--image FILE PATH QUERY", "PATH -k 2 QUERY --image FILE",
+        "--image FILE -k 2 PATH --highlight QUERY",
+    ],
+)  # fmt: skip
+def test_arguments_in_any_order(path: Path, query: Path, zipfian: Command, order: str) -> None:
+    words = {"PATH": path, "QUERY": "red", "FILE": query}
+    code, out, err = zipfian("search", "--json", *(words.get(word, word) for word in order.split()))
+    assert code == 0, err
+    found = json.loads(out)
+    assert (found["query"], found["image"]) == ("red", str(query))
+
+
+def test_explain_in_any_order(path: Path, query: Path, zipfian: Command) -> None:
+    plain = zipfian("explain", path, "red", "blue.png", "--image", query)
+    assert plain[0] == 0 and zipfian("explain", path, "--image", query, "red", "blue.png") == plain
+    one = zipfian("explain", path, "blue.png", "--image", query)
+    assert one[0] == 0 and zipfian("explain", "--image", query, path, "blue.png") == one != plain
+
+
+def test_what_is_too_much_is_refused_wherever_it_stands(path: Path, query: Path, zipfian: Command) -> None:
+    for arguments in ([path, "a", "b"], [path, "a", "--image", query, "b"], [path, "--nonsense", "a"]):
+        code, _, err = zipfian("search", *arguments)
+        assert code == 2 and "unrecognized arguments" in err
+    code, _, err = zipfian("search", "--image", query)
+    assert code == 2 and "the following arguments are required: PATH" in err
+
+
+def test_a_query_that_begins_with_a_dash(path: Path, zipfian: Command) -> None:
+    assert zipfian("search", path, "--", "-red")[0] == 0
+    assert json.loads(zipfian("search", "--json", path, "--", "-red")[1])["query"] == "-red"
+
+
+def test_the_others_without_the_picture_itself(path: Path, tmp_path: Path, zipfian: Command) -> None:
+    own = tmp_path / "photos" / "blue.png"
+    every = json.loads(zipfian("search", path, "--image", own, "--json")[1])
+    others = json.loads(zipfian("search", path, "--image", own, "--json", "--exclude-self")[1])
+    assert every["hits"][0]["id"] == "blue.png"
+    assert [hit["id"] for hit in others["hits"]] == [hit["id"] for hit in every["hits"][1:]]
+    code, _, err = zipfian("search", path, "red", "--exclude-self")
+    assert code == 1 and "--exclude-self leaves out the picture that is looked for" in err

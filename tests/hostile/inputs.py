@@ -229,6 +229,7 @@ def _odd_options(rng: Random, c: zf.Collection) -> str:
         "rerank_depth",
         "ann",
         "exact_match_bonus",
+        "exclude_self",
         "image",
         "where",
     ]

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 
 from zipfian._version import __version__
+from zipfian.cli._arguments import AnyOrder
 from zipfian.cli._terminal import STANDARD_OUTPUT, guarded
 from zipfian.errors import ZipfianError
 
@@ -57,7 +58,9 @@ def build_parser(wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
         "(index, encode), 130 interrupted",
     )
     parser.add_argument("--version", action="version", version=f"zipfian {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, title="commands", parser_class=AnyOrder
+    )
     for name, summary in COMMANDS.items():
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name in wanted:

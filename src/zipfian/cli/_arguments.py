@@ -10,6 +10,29 @@ from typing import Any
 from zipfian.errors import InvalidInput
 
 
+class AnyOrder(argparse.ArgumentParser):
+    """A parser of a command whose options may stand anywhere: `search PATH --image FILE QUERY` is as good as
+    `search PATH QUERY --image FILE`. By itself, argparse gives an optional positional up at the first option."""
+
+    _parted = False
+    _mixed = False
+
+    def add_subparsers(self, **settings: Any) -> Any:
+        """As ever; a command with commands of its own leaves the order of the arguments to them."""
+        self._parted = True
+        return super().add_subparsers(**settings)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What is known, and the rest."""
+        if self._parted or self._mixed or "--" in (args or ()):  # behind -- nothing is an option any more
+            return super().parse_known_args(args, namespace)
+        self._mixed = True  # the two passes that follow come back here, each for its own kind of arguments
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._mixed = False
+
+
 def positive(text: str) -> int:
     """A whole number from 1."""
     try:
@@ -34,7 +57,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 def as_typed(configure: Callable[[argparse.ArgumentParser], None], *arguments: object) -> argparse.Namespace:
     """The arguments of another command as if somebody had typed them: its defaults stay in one place."""
-    parser = argparse.ArgumentParser()
+    parser = AnyOrder()
     configure(parser)
     return parser.parse_args([str(one) for one in arguments])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _fields
-from zipfian.cli._arguments import json_object, positive
+from zipfian.cli._arguments import json_object, positive, refuse
 from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened, place, trusted
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json, printable
 from zipfian.cli._shapes import search_settings
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-confidence", type=float, default=0.0, metavar="P", help="only hits this likely to be right, 0 to 1"
     )
+    parser.add_argument("--exclude-self", action="store_true", help="leave the picture of --image itself out")
     parser.add_argument("--highlight", action="store_true", help="show the best passage, matches marked, and why")
     parser.add_argument(
         "--json", action="store_true", help="print hits as JSON; with --highlight also the explanations"
@@ -64,12 +65,15 @@ def add_question(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
+    if args.image is None:
+        refuse(args, ["exclude_self"], "leaves out the picture that is looked for: give one with --image FILE")
     with opened(args.path, **trusted(args)) as collection:
         options = question(collection, args)
         start = time.perf_counter()
         results = collection.search(
-            args.query, k=args.k, where=args.where, min_confidence=args.min_confidence, **options
-        )
+            args.query, k=args.k, where=args.where, min_confidence=args.min_confidence,
+            exclude_self=args.exclude_self, **options,
+        )  # fmt: skip
         seconds = time.perf_counter() - start
         if args.json:
             print_json(as_json(args.query, results, args.highlight, args.image))

@@ -238,6 +238,7 @@ _SHOWN = (
     "rerank_depth",
     "exact_match_bonus",
     "min_confidence",
+    "exclude_self",
     "explain",
     "highlight",
     "documents",

@@ -250,6 +250,7 @@ class Collection(Looking, ABC):
         ann: str | None = None,
         exact_match_bonus: float = 0.0,
         min_confidence: float = 0.0,
+        exclude_self: bool = False,
         adjust: Mapping[str, Mapping[str | int, float]] | None = None,
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
@@ -290,6 +291,8 @@ class Collection(Looking, ABC):
             Added to the score of a document whose text is the query itself, and marked in the hit.
         min_confidence
             Hits that are less likely to be right (`Hit.confidence`, 0 to 1) are left out, and `notes` says so.
+        exclude_self
+            Leave the picture `image` itself out, under whatever name it was indexed: it is known by its bytes.
         adjust
             Factors of the query's terms, `{field: {term: factor}}`, named as in an explanation: 0 mutes a term.
         """
@@ -297,7 +300,8 @@ class Collection(Looking, ABC):
         options = {
             "offset": offset, "where": where, "fields": fields, "method": method, "preset": preset, "scoring": scoring,
             "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann,
-            "exact_match_bonus": exact_match_bonus, "min_confidence": min_confidence, "adjust": adjust,
+            "exact_match_bonus": exact_match_bonus, "min_confidence": min_confidence, "exclude_self": exclude_self,
+            "adjust": adjust,
         }  # fmt: skip
         return answers.run(Request.of(query, image, k, options))
 

@@ -27,6 +27,13 @@ from zipfian.rerank.dense import rerank_dense
 from zipfian.rerank.training_free import context_coherence, rerank_training_free
 from zipfian.types import Explanation
 
+SAME = 0.995
+"""Cosine from which a candidate is taken for the query itself: a copy of it, or what hardly differs from one. Other
+pictures of the same thing stay below .97 (Describable Textures), copies saved anew as JPEG of quality 90 above .94."""
+
+COPIES = 10
+"""Candidates that are looked at for copies of the query, which come first."""
+
 BONUS_DEPTH = 100
 """Hits that are looked at for a text equal to the query."""
 
@@ -88,12 +95,18 @@ class Run:
             return first
         depth, choice = self.plan.rerank_depth, None
         if self.plan.adaptive_k is not None:
-            chosen = self.plan.adaptive_k.choose(first.scores, k, self.rarity(first))
+            others = first.scores[self._copies(self.reranker, first) :]
+            chosen = self.plan.adaptive_k.choose(others, k, self.rarity(first))
             depth, choice = chosen.K, chosen.to_json()
         if depth == 0:
             best = np.arange(min(k, len(first)))
             return first.reordered(best, first.scores[best], {}, choice=choice)
         return replace(self._refine(self.reranker, first, depth).top(k), choice=choice)
+
+    def _copies(self, reranker: VectorRetriever, first: Ranking) -> int:
+        """How many of the first candidates are the query itself: how far those stand above the others says nothing."""
+        same = reranker.score(first.docs[:COPIES]) >= SAME
+        return len(same) if same.all() else int(same.argmin())
 
     def rarity(self, first: Ranking) -> float | None:
         """How much of the query's words, rare ones first, the best document has; None where no words were asked."""

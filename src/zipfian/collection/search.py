@@ -20,6 +20,7 @@ from zipfian.collection.protocol import ReadSide
 from zipfian.collection.results import Found, Results
 from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
+from zipfian.encode.picture_files import HASH_COLUMN
 from zipfian.errors import InvalidInput, shown
 from zipfian.fields.query import Query
 from zipfian.fuse.ranking import Ranking
@@ -35,7 +36,7 @@ REMEMBERED = 64
 
 NOTHING: Mapping[str, Any] = {}
 
-OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus", "min_confidence", "adjust")
+OTHERS = ("where", "offset", "query_encoder", "exact_match_bonus", "min_confidence", "exclude_self", "adjust")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class Request:
     bonus: float = 0.0
     least: float = 0.0
     """Confidence that a hit must have to come back."""
+    own: str | None = None
+    """sha256 of the query picture's file, where the picture itself is not to come back."""
     how: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """What a caller said of the options that `make_plan` takes."""
 
@@ -61,12 +64,20 @@ class Request:
         least = check_confidence(options.get("min_confidence", 0.0))
         how = {name: options[name] for name in PLANNED if options.get(name) is not None}
         asked = Query.of(query, image, options.get("query_encoder"), options.get("adjust"))
-        return cls(asked, k, offset, options.get("where"), bonus, least, how)
+        own = asked.picture_sha256() if check_exclude(options.get("exclude_self", False)) else None
+        return cls(asked, k, offset, options.get("where"), bonus, least, own, how)
 
     @property
     def depth(self) -> int:
         """Hits that must be found for the wanted ones to be among them."""
         return self.offset + self.k
+
+    def allowed(self, settings: Settings) -> Mapping[str, Any] | None:
+        """The filter that documents must pass: the caller's, and being another picture than the one asked with."""
+        if self.own is None or HASH_COLUMN not in settings.columns:
+            return self.where
+        others = {"not": {HASH_COLUMN: self.own}}
+        return others if self.where is None else {"and": [self.where, others]}
 
     def key(self) -> str | None:
         """Differs wherever the ranking could; None where telling costs more than searching."""
@@ -74,7 +85,7 @@ class Request:
         if query is None:
             return None
         try:
-            return _key([query, self.depth, self.where, self.bonus, self.how])
+            return _key([query, self.depth, self.where, self.bonus, self.own is not None, self.how])
         except (TypeError, ValueError):
             return None  # dates and the like in a filter: searched anew
 
@@ -142,9 +153,9 @@ class FolderAnswers:
 
     def run(self, request: Request, plan: SearchPlan | None = None) -> Results:
         """Carry it out."""
-        searcher, where = self.searcher, request.where
-        if isinstance(where, Mapping):
-            check_depth(where)  # before the filter becomes part of a key
+        searcher = self.searcher
+        if isinstance(request.where, Mapping):
+            check_depth(request.where)  # before the filter becomes part of a key
         start, encoded = time.perf_counter(), request.query.seconds[0]
         key = request.key()
         known = None if key is None else self._cache.get(key)
@@ -152,6 +163,7 @@ class FolderAnswers:
             return results(searcher, *known, request, searcher.generation, start, encoded, {"repeated": True})
         made = Run(searcher, request.query, plan or self.plan(request))
         prepared = time.perf_counter()
+        where = request.allowed(self.settings)
         mask = None if where is None else searcher.mask(where)
         filtered = time.perf_counter()
         ranking = made.search(request.depth, mask, request.bonus)
@@ -178,6 +190,8 @@ def results(
     given: dict[str, Any] = {"k": request.k, "offset": offset, "where": request.where}
     if request.least:
         given["min_confidence"] = request.least
+    if request.own is not None:
+        given["exclude_self"] = True
     return Results(
         query=query.text if query.text is not None else query.terms,
         generation=generation,
@@ -205,6 +219,13 @@ def check_bonus(bonus: Any) -> None:
         or not 0.0 <= bonus <= sys.float_info.max
     ):
         raise InvalidInput(f"exact_match_bonus must be a number from 0, not {shown(bonus)}")
+
+
+def check_exclude(exclude: Any) -> bool:
+    """Whether the query picture itself is left out."""
+    if not isinstance(exclude, bool):
+        raise InvalidInput(f"exclude_self is True or False, not {shown(exclude)}")
+    return exclude
 
 
 def check_confidence(least: Any) -> float:

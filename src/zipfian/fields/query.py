@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.fields.adjusting import Factors, adjusted, check_adjust
 from zipfian.fields.model import QueryEncoder
 from zipfian.fields.reader import unit
+from zipfian.storage.regular import sha256_of
 from zipfian.types import Encoded, Terms
 
 if TYPE_CHECKING:
@@ -117,6 +119,21 @@ class Query:
             return
         if not (self.terms is not None and field.takes_ids):
             raise InvalidInput(f"field {name!r} takes {TAKEN[field.takes]}, not {self.describe()}")
+
+    def picture_sha256(self) -> str:
+        """Of the file of the picture that is looked for: by it the picture is known again among those indexed."""
+        if self.image is None:
+            raise InvalidInput(
+                f"exclude_self is about the picture that is looked for, and the query is {self.describe()}; for a "
+                "document that is there: similar(id)"
+            )
+        if isinstance(self.image, np.ndarray):
+            raise InvalidInput(
+                "exclude_self knows a picture again by its file, and pixels have none: give image= a path"
+            )
+        if isinstance(self.image, bytes):
+            return hashlib.sha256(self.image).hexdigest()
+        return sha256_of(self.image, limits.MAX_IMAGE_BYTES)
 
     def describe(self) -> str:
         """What it is, in a message."""

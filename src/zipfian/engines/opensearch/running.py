@@ -56,7 +56,7 @@ class ClusterAnswers:
         plan = plan or self.plan(request)
         made = Run(reader, request.query, plan, make_retriever)
         prepare = time.perf_counter() - start
-        mask = reader.mask(request.where)
+        mask = reader.mask(request.allowed(reader.settings))
         one = len(plan.fields) == 1 and not plan.reranks and not reader.settings.field(plan.fields[0]).has_vectors
         ranking = made.search(depth, mask, bonus) if one else _pinned(reader, lambda: made.search(depth, mask, bonus))
         return results(reader, made, ranking, request, self._generation, start, encoded, times={"prepare": prepare})

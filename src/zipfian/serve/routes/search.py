@@ -32,7 +32,8 @@ async def search(request: Request, shelf: Shelved, collection: InPath, body: Sea
     query = Asked(body.text, body.image, body.query_encoder, body.adjust)
     found = served.search(
         query, body.k, where, offset=body.offset, rerank_depth=body.rerank_depth,
-        exact_match_bonus=body.exact_match_bonus, min_confidence=body.min_confidence, **options(body, served),
+        exact_match_bonus=body.exact_match_bonus, min_confidence=body.min_confidence, exclude_self=body.exclude_self,
+        **options(body, served),
     )  # fmt: skip
     _measured(request, collection, found)
     out = search_answer(found, body.explain, body.highlight, body.documents)

@@ -116,6 +116,9 @@ class SearchRequest(Asked):
     min_confidence: Annotated[
         float, Field(ge=0.0, le=1.0, allow_inf_nan=False, description="Hits less likely to be right are left out.")
     ] = 0.0
+    exclude_self: Annotated[
+        bool, Field(description="Leave the picture that is looked for out, if it is among those indexed.")
+    ] = False
     explain: Annotated[
         Explain,
         Field(
