@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,6 +20,14 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"a whole number from 1 was expected, not {text!r}")
     return value
+
+
+def size(text: str) -> int:
+    """A number of bytes: 500000, 512M, 1.5G or 2GiB; K, M and G are powers of 1,024."""
+    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,3})?) ?([kmgt]?)(?:i?b)?", text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"a size is a number of bytes, or such as 512M or 2G, not {text!r}")
+    return int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
 
 
 def json_object(text: str) -> dict[str, Any]:
