@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib.util
 import reprlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -55,6 +56,12 @@ class MissingExtra(ZipfianError, ImportError):
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs the optional extra '{extra}': pip install 'zipfian[{extra}]'")
         self.extra = extra
+
+
+def check_extra(what: str, extra: str, *modules: str) -> None:
+    """`MissingExtra` unless these modules are installed, none of which is loaded: asked before long work, not after."""
+    if any(importlib.util.find_spec(module) is None for module in modules):
+        raise MissingExtra(what, extra)
 
 
 class WeightsNotFound(ZipfianError, FileNotFoundError):

@@ -39,8 +39,8 @@ def test_wrong_usage_is_2(arguments: list[str], zipfian: Command) -> None:
     assert "usage: zipfian" in err
 
 
-@pytest.mark.parametrize("where", ["{", "[1]", "en"])
-def test_a_filter_that_is_not_a_json_object_is_wrong_usage(where: str, zipfian: Command) -> None:
+@pytest.mark.parametrize("where", ["{", "[1]", "en", "=en"])
+def test_a_filter_that_is_none_is_wrong_usage(where: str, zipfian: Command) -> None:
     code, _, err = zipfian("search", "p", "q", "--where", where)
     assert code == 2
     assert "--where" in err

@@ -284,6 +284,20 @@ def test_pages_and_many_queries(make: Make) -> None:
         assert len(page.to_arrow()) == len(page) and page[0].id in page._repr_html_()
 
 
+def test_documents_page_by_page(make: Make) -> None:
+    with make() as c:
+        c.add({"id": f"d{i}", "text": "word", "metadata": {"odd": bool(i % 2)}} for i in range(20))
+        c.commit()
+        assert ids(c.documents(limit=3)) == ["d0", "d1", "d2"]
+        assert ids(c.documents(limit=3, offset=18)) == ["d18", "d19"]
+        assert ids(c.documents({"odd": True}, limit=2, offset=1)) == ["d3", "d5"]
+        assert ids(c.documents({"odd": True}, offset=8)) == ["d17", "d19"]
+        assert ids(c.documents(offset=20)) == []
+        for wrong in ({"limit": 0}, {"limit": "3"}, {"offset": -1}):
+            with pytest.raises(InvalidInput):
+                list(c.documents(**wrong))
+
+
 def test_documents_by_filter(make: Make) -> None:
     with make() as c:
         c.add({**d, "metadata": {"n": i}} for i, d in enumerate(texts(250)))  # more than one page of documents

@@ -151,7 +151,7 @@ def test_a_reader_that_dies_is_named_and_another_starts(tmp_path: Path, monkeypa
 
 
 def test_without_the_package(documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfian.ingest.documents.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("zipfian.errors.importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install 'zipfian\[documents\]'"):
         read(documents, tmp_path, "a.pdf", pdf(["x"]))
     (tmp_path / "b.txt").write_text("Text.")

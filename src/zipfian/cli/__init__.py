@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 
 from zipfian._version import __version__
-from zipfian.cli._arguments import AnyOrder
+from zipfian.cli._parser import Parser
 from zipfian.cli._terminal import STANDARD_OUTPUT, guarded
 from zipfian.errors import ZipfianError
 
@@ -29,11 +29,13 @@ COMMANDS: dict[str, str] = {
     "encode": "encode a share of a source for 'index --encoded', on any number of machines at once",
     "search": "search a collection by words, by meaning or with a picture",
     "explain": "show how a document's score for a query comes about",
+    "list": "list documents, all or those that a filter allows, without a query",
     "inspect": "show what a collection or vocabulary holds, and what a term means",
     "serve": "answer searches over HTTP, with a page to search and see why in a browser",
     "check": "read every byte of a collection and report damage",
     "delete": "remove documents by id",
     "merge": "join segments and drop what was deleted",
+    "cache": "show how much of what was encoded is kept, limit it or clear it",
     "weights": "fetch, list and find the encoders' weights",
     "eval": "measure methods on data with known answers, with significance",
     "tune": "choose scoring or weights on a dataset, k-fold",
@@ -51,16 +53,14 @@ WRITTEN = ("into", "out", "path")
 
 def build_parser(wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The whole parser; only commands named in `wanted` have their modules imported and arguments declared."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="zipfian",
         description="Search that shows why: BM25 over words and latent terms, in one folder, without a server.",
         epilog="exit codes: 0 done, 1 an error (one line says which), 2 wrong usage, 3 done but some input was skipped "
         "(index, encode), 130 interrupted",
     )
     parser.add_argument("--version", action="version", version=f"zipfian {__version__}")
-    commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, title="commands", parser_class=AnyOrder
-    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, title="commands")
     for name, summary in COMMANDS.items():
         sub = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name in wanted:
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter is no reason to stop
     with guarded():
-        return _main(list(sys.argv[1:] if argv is None else argv))
+        return _main(sys.argv[1:] if argv is None else argv)  # no list(...): the command of that name is in this module
 
 
 def _main(arguments: Sequence[str]) -> int:

@@ -4,33 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from zipfian.cli._parser import Parser
 from zipfian.errors import InvalidInput
-
-
-class AnyOrder(argparse.ArgumentParser):
-    """A parser of a command whose options may stand anywhere: `search PATH --image FILE QUERY` is as good as
-    `search PATH QUERY --image FILE`. By itself, argparse gives an optional positional up at the first option."""
-
-    _parted = False
-    _mixed = False
-
-    def add_subparsers(self, **settings: Any) -> Any:
-        """As ever; a command with commands of its own leaves the order of the arguments to them."""
-        self._parted = True
-        return super().add_subparsers(**settings)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """What is known, and the rest."""
-        if self._parted or self._mixed or "--" in (args or ()):  # behind -- nothing is an option any more
-            return super().parse_known_args(args, namespace)
-        self._mixed = True  # the two passes that follow come back here, each for its own kind of arguments
-        try:
-            return self.parse_known_intermixed_args(args, namespace)
-        finally:
-            self._mixed = False
 
 
 def positive(text: str) -> int:
@@ -42,6 +21,14 @@ def positive(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"a whole number from 1 was expected, not {text!r}")
     return value
+
+
+def size(text: str) -> int:
+    """A number of bytes: 500000, 512M, 1.5G or 2GiB; K, M and G are powers of 1,024."""
+    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,3})?) ?([kmgt]?)(?:i?b)?", text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"a size is a number of bytes, or such as 512M or 2G, not {text!r}")
+    return int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -57,7 +44,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 def as_typed(configure: Callable[[argparse.ArgumentParser], None], *arguments: object) -> argparse.Namespace:
     """The arguments of another command as if somebody had typed them: its defaults stay in one place."""
-    parser = AnyOrder()
+    parser = Parser()
     configure(parser)
     return parser.parse_args([str(one) for one in arguments])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from zipfian.cli._collection import folder_of, opened, place, trusted
 from zipfian.cli._output import note, print_json, table
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, check_extra
 from zipfian.limits import MAX_TEXT_CHARS
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ def run_collection(args: argparse.Namespace) -> int:
     """All fields of a collection side by side, or the one that was named."""
     from zipfian.evaluate.zipf_collection import collection_reports, field_report
 
+    if args.plot is not None:
+        check_extra("drawing a plot", "eval", "matplotlib")
     queries = None if args.queries is None else read_queries(args.queries)
     path = folder_of(place(args.path), "all frequencies are read from a folder; inspect the one it came from")
     with opened(path, **trusted(args)) as collection:

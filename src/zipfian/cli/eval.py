@@ -70,6 +70,9 @@ def _common(parser: argparse.ArgumentParser, methods: str | None) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do it."""
+    from zipfian.evaluate.measures import check_installed
+
+    check_installed()
     kinds = {"text": _text, "images": _images, "captions": _captions}
     return kinds[args.what](args)
 

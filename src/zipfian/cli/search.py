@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _fields
-from zipfian.cli._arguments import json_object, positive, refuse
+from zipfian.cli._arguments import positive, refuse
 from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened, place, trusted
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json, printable
 from zipfian.cli._shapes import search_settings
 from zipfian.cli._show import picture_of, print_hit, visual_tree
+from zipfian.cli._where import add_where, filter_of
 from zipfian.errors import InvalidInput
 from zipfian.explain.spans import spans_of
 from zipfian.limits import MAX_IMAGE_BYTES
@@ -30,9 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="?", metavar="QUERY", help="what to look for")
     add_question(parser)
     parser.add_argument("-k", type=positive, default=10, metavar="N", help="how many hits (10)")
-    parser.add_argument(
-        "--where", type=json_object, metavar="JSON", help="""only documents with this metadata, e.g. '{"type": "md"}'"""
-    )
+    add_where(parser)
     parser.add_argument(
         "--min-confidence", type=float, default=0.0, metavar="P", help="only hits this likely to be right, 0 to 1"
     )
@@ -69,9 +68,10 @@ def run(args: argparse.Namespace) -> int:
         refuse(args, ["exclude_self"], "leaves out the picture that is looked for: give one with --image FILE")
     with opened(args.path, **trusted(args)) as collection:
         options = question(collection, args)
+        where = filter_of(args.where, collection.columns, args.path)
         start = time.perf_counter()
         results = collection.search(
-            args.query, k=args.k, where=args.where, min_confidence=args.min_confidence,
+            args.query, k=args.k, where=where, min_confidence=args.min_confidence,
             exclude_self=args.exclude_self, **options,
         )  # fmt: skip
         seconds = time.perf_counter() - start

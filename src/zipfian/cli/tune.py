@@ -36,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.errors import InvalidInput
     from zipfian.evaluate.build import built
     from zipfian.evaluate.datasets import load_beir, load_class_folders, take_half
+    from zipfian.evaluate.measures import check_installed
 
+    check_installed()
     pictures = (args.folder / "gallery").is_dir()
     fields = list(dict.fromkeys(field.strip() for field in args.fields.split(",") if field.strip()))
     if not fields:

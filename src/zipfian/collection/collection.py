@@ -384,22 +384,6 @@ class Collection(Looking, ABC):
         """All ids, in document order (that of the last upsert)."""
 
     @abstractmethod
-    def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
-        """The stored documents that a filter `where` allows, all without one, in document order.
-
-        They are read a few at a time, all as of one point in time, however many there are.
-
-        Examples
-        --------
-        >>> import tempfile, zipfian as zf
-        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
-        >>> _ = notes.add({"id": f"n{year}", "metadata": {"year": year}} for year in range(2021, 2025))
-        >>> _ = notes.commit()
-        >>> [document.id for document in notes.documents({"year": {">": 2022}})], notes.count({"year": 2021})
-        (['n2023', 'n2024'], 1)
-        """
-
-    @abstractmethod
     def count(self, where: Mapping[str, Any] | None = None) -> int:
         """How many documents a filter `where` allows; all there are without one."""
 

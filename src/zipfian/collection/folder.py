@@ -211,7 +211,7 @@ class FolderCollection(Collection):
     def ids(self) -> Iterator[str]:
         return self.searcher().ids()
 
-    def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
+    def _documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
         searcher = self.searcher()
         return searcher.documents(searcher.mask(where))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from zipfian.collection.absence import Absence, absence
 from zipfian.collection.facets import Facet, chosen_columns
-from zipfian.collection.results import Results
+from zipfian.collection.results import Document, Results
 from zipfian.collection.similar import similar
 from zipfian.collection.terms import TermList, TermPage, VocabularyInfo
 from zipfian.errors import InvalidInput
@@ -22,6 +23,27 @@ if TYPE_CHECKING:
 
 class Looking:
     """The part of `Collection` that looks around."""
+
+    def documents(
+        self, where: Mapping[str, Any] | None = None, limit: int | None = None, offset: int = 0
+    ) -> Iterator[Document]:
+        """The stored documents that a filter `where` allows, all without one, in document order.
+
+        `offset` of them are passed over, and `limit` at most are given. They are read a few at a time, all as of one
+        point in time, however many there are.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add({"id": f"n{year}", "metadata": {"year": year}} for year in range(2021, 2025))
+        >>> _ = notes.commit()
+        >>> [document.id for document in notes.documents({"year": {">": 2021}}, limit=2, offset=1)]
+        ['n2023', 'n2024']
+        """
+        check_offset(offset, 1 if limit is None else check_k(limit))
+        found = self._documents(where)
+        return found if limit is None and not offset else itertools.islice(found, offset, limit and offset + limit)
 
     def facets(
         self, columns: Sequence[str] | None = None, where: Mapping[str, Any] | None = None, limit: int = 20
@@ -135,6 +157,9 @@ class Looking:
         return self._terms_of(id, field)
 
     # -- an engine's own part
+
+    def _documents(self, where: Mapping[str, Any] | None) -> Iterator[Document]:
+        raise _not_here("listing documents")
 
     def _facets(self, names: Sequence[str], where: Mapping[str, Any] | None, limit: int) -> dict[str, Facet]:
         raise _not_here("counting values")

@@ -20,13 +20,16 @@ import numpy as np
 
 from zipfian.compiled.folder import root
 from zipfian.encode.images import ImageSource
-from zipfian.errors import DiskFull, InvalidInput, LimitExceeded, NotAFile
+from zipfian.errors import DiskFull, InvalidInput, LimitExceeded, NotAFile, shown
 from zipfian.limits import MAX_IMAGE_BYTES
 from zipfian.storage.packed import Array, Damaged, pack, seal, unpack_sealed
 from zipfian.storage.regular import blocks, read_regular
 from zipfian.storage.replace import replacing
 
-DEFAULT_MAX_BYTES = 4 * 1024**3
+DEFAULT_MAX_BYTES = 1024**3
+"""What 25 million characters of text take, or 30,000 pictures; `zipfian cache --limit` changes it for a folder."""
+LIMIT_FILE = "limit"
+"""Holds that other limit, in bytes."""
 KEPT_AFTER_EVICTION = 0.9
 """Share of the limit that is left after making room, so that not every new entry has to."""
 
@@ -34,6 +37,7 @@ ENTRY_BYTES = 160
 """About what names and checksum take in each entry; for estimates."""
 
 _SUFFIX = ".enc"
+_LIMIT_DIGITS = 18
 
 
 def content_hash(item: str | ImageSource, kind: str) -> str:
@@ -57,11 +61,10 @@ def content_hash(item: str | ImageSource, kind: str) -> str:
 class EncodingCache:
     """A folder of encoded items; safe to use from several threads and processes at once."""
 
-    def __init__(self, path: Path | None = None, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-        if max_bytes < 0:
-            raise InvalidInput(f"max_bytes must not be negative, not {max_bytes}")
+    def __init__(self, path: Path | None = None, *, max_bytes: int | None = None) -> None:
+        """`max_bytes` is the limit for this object; by default the folder's own, or `DEFAULT_MAX_BYTES`."""
         self.path = root() / "encodings" if path is None else path
-        self.max_bytes = max_bytes
+        self.max_bytes = self._kept_limit() if max_bytes is None else _checked(max_bytes)
         self.problem: str | None = None
         """Why nothing more is stored, once the disk refused."""
         self._lock = threading.Lock()
@@ -106,12 +109,33 @@ class EncodingCache:
         """Bytes of all entries."""
         return sum(size for _, size, _ in self._entries())
 
+    def count(self) -> int:
+        """How many entries there are."""
+        return sum(1 for _ in self._entries())
+
+    def set_limit(self, max_bytes: int) -> None:
+        """Give the folder another limit, for all who open it from now on; what is too much goes at once."""
+        self.max_bytes = _checked(max_bytes)
+        with replacing(self.path / LIMIT_FILE, sync=False) as file:
+            file.write(str(max_bytes).encode())
+        with self._lock:
+            self._total = None
+            self._make_room(0)
+
     def clear(self) -> None:
         """Remove every entry."""
         with self._lock:
             for path, _, _ in self._entries():
                 self._remove(path)
             self._total = None
+
+    def _kept_limit(self) -> int:
+        """What `set_limit` wrote; a file that says anything else is not heeded."""
+        try:
+            said = read_regular(self.path / LIMIT_FILE, _LIMIT_DIGITS)
+        except (OSError, LimitExceeded):
+            return DEFAULT_MAX_BYTES
+        return int(said) if said.isdigit() else DEFAULT_MAX_BYTES
 
     def _place(self, fingerprint: str, content: str) -> Path:
         made = hashlib.sha256(f"{fingerprint}\0{content}".encode()).hexdigest()
@@ -142,3 +166,9 @@ class EncodingCache:
     def _remove(self, path: Path) -> None:
         with contextlib.suppress(OSError):
             path.unlink()
+
+
+def _checked(max_bytes: int) -> int:
+    if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or not 0 <= max_bytes < 10**_LIMIT_DIGITS:
+        raise InvalidInput(f"max_bytes must be a whole number of bytes from 0, not {shown(max_bytes)}")
+    return max_bytes

@@ -65,6 +65,7 @@ def spoken(method: Method, dataset: Dataset) -> Method:
 
 def compare(dataset: Dataset, names: Sequence[str], options: Options | None = None) -> Report:
     """Run methods on one dataset."""
+    measures.check_installed()
     chosen = options or Options()
     methods = [spoken(method, dataset) for method in find(names, dataset.kind)]
     check_texts(methods, dataset)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from zipfian import limits
-from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.errors import InvalidInput, MissingExtra, check_extra
 from zipfian.evaluate.trec import Run
 
 TEXT = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "map")
@@ -95,6 +95,11 @@ def _measure(library: Any, key: str, qrels: Mapping[str, Mapping[str, int]]) -> 
         "p": library.P,
     }[name]
     return base @ cutoff if cutoff is not None else base
+
+
+def check_installed() -> None:
+    """`MissingExtra` where measures or significance could not be computed in the end."""
+    check_extra("computing measures and their significance", "eval", "ir_measures", "scipy")
 
 
 def _library() -> Any:

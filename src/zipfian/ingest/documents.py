@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any, Self
 
-from zipfian.errors import MissingExtra
+from zipfian.errors import check_extra
 from zipfian.ingest.items import BadItem, FoundDocument, suffix_of
 from zipfian.limits import (
     MAX_DOCUMENT_MEMORY,
@@ -37,8 +36,8 @@ class Documents:
     def read(self, path: Path, doc_id: str) -> FoundDocument | BadItem:
         """One file as one document; `MissingExtra`, `OSError` and `LimitExceeded` as for any other."""
         kind = suffix_of(path.name).lstrip(".")
-        if kind == "pdf" and importlib.util.find_spec("pypdf") is None:
-            raise MissingExtra("reading PDF", "documents")
+        if kind == "pdf":
+            check_extra("reading PDF", "documents", "pypdf")
         head, text = self._ask(kind, read_regular(path, MAX_READ_BYTES))
         if "problem" in head:
             return BadItem(str(path), head["problem"], doc_id)

@@ -202,7 +202,7 @@ class OpenSearchCollection(Collection):
     def ids(self) -> Iterator[str]:
         return (hit["_id"] for hit in self.reader().pages(None, PAGE, False))
 
-    def documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
+    def _documents(self, where: Mapping[str, Any] | None = None) -> Iterator[Document]:
         reader = self.reader()
         return reader.stored(reader.mask(where))
 
