@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "zipfian"
 FLOW: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "limits"),
     ("deadline",),
+    ("recent",),
     ("types", "objects"),
     ("language", "storage"),
     ("compiled",),

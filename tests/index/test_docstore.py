@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from zipfian.index import docstore, docstore_writer
 from zipfian.index.docstore import DocStoreReader
 from zipfian.index.docstore_writer import merge_blocks, write_docs, write_docs_file
 from zipfian.limits import MAX_ID_BYTES, MAX_METADATA_BYTES, MAX_TEXT_CHARS
+from zipfian.recent import Recent
 from zipfian.storage.container import SectionFile, SectionWriter
 
 names = st.text(min_size=1, max_size=20).filter(lambda s: s.isprintable())
@@ -50,6 +52,28 @@ def test_many_blocks_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(reader.blocks[2]) > 50
     for doc in np.random.default_rng(0).permutation(400).tolist():
         assert reader.text(doc) == texts[doc]
+
+
+def test_a_block_is_unpacked_once_for_all_threads_and_one_of_another_file_is_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(docstore, "_kept", Recent(10_000))
+    unpacked: list[tuple[DocStoreReader, int]] = []
+    usual = DocStoreReader._unpack
+
+    def counted(reader: DocStoreReader, block: int) -> Any:
+        unpacked.append((reader, block))
+        return usual(reader, block)
+
+    monkeypatch.setattr(DocStoreReader, "_unpack", counted)
+    one, other = stored(["a", "b"], ["first", "second"]), stored(["a", "b"], ["third", "fourth"])
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(one.text, 0).result() == "first"
+    assert (one.text(1), other.text(0), one.text(0)) == ("second", "third", "first")
+    assert unpacked == [(one, 0), (other, 0)]
+    monkeypatch.setattr(docstore, "_LARGE_BYTES", 0)  # kept by the thread itself, one at a time
+    assert (one.text(1), one.text(0), other.text(0), one.text(0)) == ("second", "first", "third", "first")
+    assert unpacked[2:] == [(one, 0), (other, 0), (one, 0)]
 
 
 def test_metadata_keeps_its_types() -> None:

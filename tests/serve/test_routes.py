@@ -264,10 +264,13 @@ def test_every_route_is_documented_with_errors_and_an_example(client: TestClient
     document = client.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     assert len(document["paths"]) >= 17
+    assert document["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
     for path, methods in document["paths"].items():
         for method, about in methods.items():
             assert about["description"], path
+            assert ("security" in about) == path.startswith("/v1/")
             if path.startswith("/v1/"):
+                assert about["security"] == [{"HTTPBearer": []}]
                 shape = about["responses"]["422"]["content"]["application/json"]["schema"]["$ref"]
                 assert shape.endswith("/ErrorAnswer"), (path, method)
             body = about.get("requestBody")

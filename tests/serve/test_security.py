@@ -271,8 +271,9 @@ def test_deep_filters_and_deep_json(client: TestClient) -> None:
     for _ in range(500):
         deep = {"not": deep}
     assert client.post(SEARCH, json={"text": "food", "where": deep}).status_code == 422
-    bomb = '{"text": "food", "where": ' + '{"and":[' * 200_000 + "]}" * 200_000 + "}"
-    assert client.post(SEARCH, content=bomb, headers=JSON).status_code in (400, 422)
+    for depth, statuses in ((50_000, (400, 422)), (200_000, (413,))):  # the second has too many values to be parsed
+        bomb = '{"text": "food", "where": ' + '{"and":[' * depth + "]}" * depth + "}"
+        assert client.post(SEARCH, content=bomb, headers=JSON).status_code in statuses
     numbers = '{"text": "food", "where": {"year": ' + "9" * 100_000 + "}}"
     assert client.post(SEARCH, content=numbers, headers=JSON).status_code in (400, 422)
     for word in ("NaN", "Infinity", "-Infinity", "1e999"):

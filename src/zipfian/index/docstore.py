@@ -11,6 +11,7 @@ metadata), and then the texts and the metadata themselves, document by document.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 import zlib
@@ -27,6 +28,7 @@ from zipfian.errors import IndexCorrupt, InvalidInput
 from zipfian.index._arrays import Bools, Ints, offsets
 from zipfian.index.metadata import decode_metadata
 from zipfian.limits import MAX_DOCUMENTS, MAX_METADATA_BYTES, MAX_TEXT_CHARS
+from zipfian.recent import Recent
 from zipfian.storage.container import FileRef, SectionFile
 from zipfian.storage.directory import Directory
 from zipfian.storage.sections import BYTES, UINT, UINT32, meta_int, read_offsets, require
@@ -48,8 +50,8 @@ _LARGEST_BLOCK = BLOCK_BYTES + 8 + _TEXT_BYTES + MAX_METADATA_BYTES
 _ZLIB_RATIO = 1040
 """zlib never shrinks more than this: a block that claims to is forged."""
 
-_KEPT_BYTES = 1 << 20
-"""Each open file keeps the last block a thread read if it is no larger than this."""
+_LARGE_BYTES = 1 << 20
+"""Blocks up to this size are kept in `_kept`; of larger ones each thread keeps the one it read last."""
 
 
 def id_hash(raw: bytes) -> int:
@@ -82,7 +84,7 @@ class DocStoreReader:
                 "block_sizes": (UINT32, blocks),
             },
         )
-        self._local = threading.local()  # the block that this thread read last
+        self._serial = next(_serials)
 
     @classmethod
     def open(cls, directory: Directory, ref: FileRef | str) -> DocStoreReader:
@@ -192,18 +194,19 @@ class DocStoreReader:
         return self._unpacked(block).pieces(doc - int(starts[block]))
 
     def _unpacked(self, block: int) -> _Block:
-        """A block, from what this thread has kept if it was among the last."""
-        for kept in (getattr(self._local, "block", None), _large.kept.get(self)):
-            if kept is not None and kept[0] == block:
-                found: _Block = kept[1]
-                return found
-        if int(self.blocks[2][block]) <= _KEPT_BYTES:
-            found = self._unpack(block)
-            self._local.block = (block, found)
-        else:
-            _large.kept.clear()  # before the next one is unpacked: there are never two
-            found = self._unpack(block)
-            _large.kept[self] = (block, found)
+        """A block, from what is kept if it was among the last."""
+        if int(self.blocks[2][block]) <= _LARGE_BYTES:
+            found = _kept.get((self._serial, block))
+            if found is None:
+                found = self._unpack(block)
+                _kept.put((self._serial, block), found, len(found.data))
+            return found
+        large = _large.kept.get(self)
+        if large is not None and large[0] == block:
+            return large[1]
+        _large.kept.clear()  # before the next one is unpacked: there are never two
+        found = self._unpack(block)
+        _large.kept[self] = (block, found)
         return found
 
     def _unpack(self, block: int) -> _Block:
@@ -214,11 +217,10 @@ class DocStoreReader:
             raise IndexCorrupt(self.file.name, f"its block {block} claims to hold {size} bytes")
         inflate = zlib.decompressobj()
         try:
-            data = inflate.decompress(packed, size)
-            more = inflate.decompress(inflate.unconsumed_tail, 1)
+            data = inflate.decompress(packed, size + 1)
         except zlib.error as e:
             raise IndexCorrupt(self.file.name, f"its block {block} cannot be decompressed") from e
-        if len(data) != size or more or not inflate.eof or inflate.unused_data:
+        if len(data) != size or not inflate.eof or inflate.unused_data:
             raise IndexCorrupt(self.file.name, f"its block {block} does not hold {size} bytes")
         lengths = np.frombuffer(data, "<u4", 2 * n).astype(np.int64)
         has_text = lengths[::2] > 0
@@ -251,6 +253,13 @@ class DocStoreReader:
     def _check_doc(self, doc: int) -> None:
         if not 0 <= doc < self.n_docs:
             raise InvalidInput(f"no document {doc} in a segment of {self.n_docs}")
+
+
+_serials = itertools.count()
+"""Numbers of open files: a block is kept under its file's, which no other file gets, wherever it is."""
+
+_kept: Recent[tuple[int, int], _Block] = Recent(32 << 20)
+"""The blocks read last, of all open files, for all threads: a search that shows its hits unpacks one for each."""
 
 
 class _Large(threading.local):

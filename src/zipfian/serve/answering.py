@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from zipfian import deadline, limits
 from zipfian.collection.facets import Facet
-from zipfian.collection.results import Hit, Results
+from zipfian.collection.results import FieldHit, Hit, Results
 from zipfian.explain.highlight import Snippet
 from zipfian.fields.base import Field, PostingField
 from zipfian.fields.query import Query
@@ -20,10 +22,22 @@ from zipfian.objects import plain
 from zipfian.serve.hidden import has_picture, visible
 from zipfian.serve.schemas.requests import Explain, Highlight
 
+_written = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
 
-def answer(request: Request, content: Mapping[str, Any], status: int = 200) -> JSONResponse:
+
+def answer(request: Request, content: Mapping[str, Any]) -> Response:
     """An answer with the time it took."""
-    return JSONResponse({**plain(content), "time": time.perf_counter() - request.state.start}, status)
+    timed = {**content, "time": time.perf_counter() - request.state.start}
+    return Response(written(timed), media_type="application/json")
+
+
+def written(content: Mapping[str, Any]) -> bytes:
+    """The JSON of `objects.plain(content)`, without a copy of it wherever JSON knows the values and their names."""
+    try:
+        text = _written(content)
+    except (TypeError, ValueError):  # a name that is no text; a number that is not finite
+        text = _written(plain(content))
+    return text.encode()
 
 
 def search_answer(
@@ -58,7 +72,8 @@ def _hit(
         "exact_match": hit.exact_match,
     }
     if explain != "none":
-        out |= {"fields": dict(hit.fields), "passage": found.passage(hit)}
+        fields = {name: _share(field) for name, field in hit.fields.items()}
+        out |= {"fields": fields, "passage": found.passage(hit)}
     if explain in ("terms", "places") and at < limits.MAX_SERVED_REASONS:
         deadline.check("explaining a hit")
         out["explanation"] = found.explain(hit, explain == "places").to_dict(explain == "places")
@@ -68,6 +83,20 @@ def _hit(
     if documents:
         out |= content_of(hit.text, hit.metadata, _SHORT)
     return out
+
+
+def _share(field: FieldHit) -> dict[str, Any]:
+    return {
+        "rank": field.rank,
+        "score": _finite(field.score),
+        "share": _finite(field.share),
+        "normalised": _finite(field.normalised),
+    }
+
+
+def _finite(number: float | None) -> float | None:
+    """As JSON has it."""
+    return number if number is None or math.isfinite(number) else None
 
 
 _SHORT = 2_000

@@ -18,6 +18,7 @@ from zipfian._version import __version__
 from zipfian.errors import ZipfianError
 from zipfian.serve import problems
 from zipfian.serve.capacity import Capacity
+from zipfian.serve.description import Described
 from zipfian.serve.gate import API, Gate
 from zipfian.serve.metrics import Metrics
 from zipfian.serve.routes import collections, documents, explain, search, state, terms, writing
@@ -55,7 +56,7 @@ def create_app(shelf: Shelf, settings: ServeSettings) -> Gate:
         await anyio.to_thread.run_sync(workers.close)
         await anyio.to_thread.run_sync(shelf.close)
 
-    app = FastAPI(
+    app = Described(
         title="zipfian", version=__version__, description=ABOUT, lifespan=lifespan, docs_url=None, redoc_url=None,
         redirect_slashes=False, separate_input_output_schemas=False,
     )  # fmt: skip

@@ -35,15 +35,17 @@ CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-HEADERS: dict[str, str] = {
-    "content-security-policy": CONTENT_POLICY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-}
+HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", CONTENT_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+OWN = frozenset(name for name, _ in HEADERS) | {b"x-request-id", b"server-timing", b"cache-control"}
+"""What only the gate says."""
 
 METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")
 
@@ -67,6 +69,7 @@ class Gate:
         self._capacity = capacity
         self._metrics = metrics
         self._keys = Keys(settings.read_keys, settings.admin_keys)
+        self._hosts = settings.allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -94,7 +97,7 @@ class Gate:
         log.info("request", extra={**said, "ms": round(seconds * 1e3, 2), **scope["state"].get("searched", {})})
 
     async def _pass(self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send) -> None:
-        door.check(scope["method"], headers, self._settings.allowed_hosts)
+        door.check(scope["method"], headers, self._hosts)
         scope["state"]["role"] = self._role(scope["path"], headers)
         if not scope["path"].startswith(API):
             await self._app(scope, receive, send)
@@ -152,9 +155,13 @@ class _Dressed:
         if message["type"] == "http.response.start":
             self.status = int(message["status"])
             took = f"total;dur={(time.perf_counter() - self._start) * 1e3:.2f}"
-            own = {**HEADERS, "x-request-id": self._request_id, "server-timing": took}
-            # The page's files are asked for again, and usually not sent again; answers are nobody's to keep.
-            own["cache-control"] = "no-store" if self._path.startswith(API) else "no-cache"
-            kept = [(name, value) for name, value in message["headers"] if name.decode("latin-1").lower() not in own]
-            message = {**message, "headers": [*kept, *((name.encode(), value.encode()) for name, value in own.items())]}
+            own = [
+                *HEADERS,
+                (b"x-request-id", self._request_id.encode()),
+                (b"server-timing", took.encode()),
+                # The page's files are asked for again, and usually not sent again; answers are nobody's to keep.
+                (b"cache-control", b"no-store" if self._path.startswith(API) else b"no-cache"),
+            ]
+            kept = [(name, value) for name, value in message["headers"] if name.lower() not in OWN]
+            message = {**message, "headers": [*kept, *own]}
         await self._send(message)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from zipfian.collection.plan import METHODS
 from zipfian.fields.base import Field, PostingField
 from zipfian.rerank import PRESETS
 from zipfian.serve.answering import answer
 from zipfian.serve.hidden import HIDDEN
-from zipfian.serve.routes.common import InPath, Shelved, router
+from zipfian.serve.routes.common import InPath, router, shelf_of
 from zipfian.serve.schemas.answers import CollectionAnswer, CollectionsAnswer
 from zipfian.serve.shelf import Served
 
@@ -20,15 +20,15 @@ routes = router("collections")
 
 
 @routes.get("", response_model=CollectionsAnswer)
-async def list_collections(request: Request, shelf: Shelved) -> JSONResponse:
+async def list_collections(request: Request) -> Response:
     """The collections of this service."""
-    return answer(request, {"collections": [about(one) for one in shelf]})
+    return answer(request, {"collections": [about(one) for one in shelf_of(request)]})
 
 
 @routes.get("/{collection}", response_model=CollectionAnswer)
-async def get_collection(request: Request, shelf: Shelved, collection: InPath) -> JSONResponse:
+async def get_collection(request: Request, collection: InPath) -> Response:
     """One collection: its fields, columns and methods."""
-    return answer(request, {"collection": about(shelf[collection])})
+    return answer(request, {"collection": about(shelf_of(request)[collection])})
 
 
 def about(served: Served) -> dict[str, Any]:

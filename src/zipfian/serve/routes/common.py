@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Path, Request, Security
-from fastapi.security import HTTPBearer
+from fastapi import APIRouter, Path, Request
 from pydantic import AfterValidator
 
 from zipfian import limits
@@ -25,12 +24,10 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     "default": {"model": ErrorAnswer, "description": "Any other error"},
 }
 
-_KEY = HTTPBearer(auto_error=False, description="A key of the service, where it asks for one.")
-
 
 def router(tag: str, also: Sequence[Any] = ()) -> APIRouter:
-    """Routes of collections, and what they depend on; the gate has looked at the key, this documents it."""
-    return APIRouter(prefix="/v1/collections", tags=[tag], responses=ERRORS, dependencies=[Security(_KEY), *also])
+    """Routes of collections, and what they depend on."""
+    return APIRouter(prefix="/v1/collections", tags=[tag], responses=ERRORS, dependencies=also)
 
 
 def _unquoted(value: str) -> str:
@@ -47,13 +44,10 @@ _LONGEST = 3 * 4 * limits.MAX_ID_BYTES
 InPath = Annotated[str, Path(min_length=1, max_length=_LONGEST), AfterValidator(_unquoted)]
 
 
-async def shelf_of(request: Request) -> Shelf:
-    """The collections of the service; a coroutine, since a plain function would take a trip to a thread of its own."""
+def shelf_of(request: Request) -> Shelf:
+    """The collections of the service."""
     shelf: Shelf = request.app.state.shelf
     return shelf
-
-
-Shelved = Annotated[Shelf, Depends(shelf_of)]
 
 
 async def writer(request: Request) -> None:

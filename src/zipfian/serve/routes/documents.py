@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Query, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from zipfian import limits
 from zipfian.encode.picture_files import told
@@ -14,7 +14,7 @@ from zipfian.serve.answering import answer, content_of, facets_of
 from zipfian.serve.asking import filter_of
 from zipfian.serve.hidden import HIDDEN, check_columns
 from zipfian.serve.pictures import thumbnail
-from zipfian.serve.routes.common import InPath, Shelved, document_in, router
+from zipfian.serve.routes.common import InPath, document_in, router, shelf_of
 from zipfian.serve.schemas.answers import CountAnswer, DocumentAnswer, FacetsAnswer
 from zipfian.serve.schemas.requests import CountRequest, FacetsRequest
 
@@ -24,9 +24,9 @@ SIDE = 320
 
 
 @routes.get("/{collection}/documents/{id}", response_model=DocumentAnswer)
-async def get_document(request: Request, shelf: Shelved, collection: InPath, id: InPath) -> JSONResponse:
+async def get_document(request: Request, collection: InPath, id: InPath) -> Response:
     """A document's text and metadata."""
-    served = shelf[collection].collection
+    served = shelf_of(request)[collection].collection
     found = document_in(served, id)
     content = content_of(found.text, found.metadata, limits.MAX_SERVED_TEXT_CHARS)
     return answer(request, {"id": found.id, **content, "generation": served.generation})
@@ -38,11 +38,11 @@ async def get_document(request: Request, shelf: Shelved, collection: InPath, id:
     responses={200: {"content": {"image/jpeg": {}}, "description": "A JPEG, made anew"}},
 )
 async def get_thumbnail(
-    shelf: Shelved, collection: InPath, id: InPath,
+    request: Request, collection: InPath, id: InPath,
     side: Annotated[int, Query(ge=16, le=limits.MAX_SERVED_SIDE, description="Pixels of the longer side.")] = SIDE,
 ) -> Response:  # fmt: skip
     """A document's picture, small and made anew: nothing of its file goes along but what can be seen."""
-    served = shelf[collection].collection
+    served = shelf_of(request)[collection].collection
     document_in(served, id)
     try:
         data = served.picture(id)
@@ -56,9 +56,9 @@ async def get_thumbnail(
 
 
 @routes.post("/{collection}/facets", response_model=FacetsAnswer)
-async def facets(request: Request, shelf: Shelved, collection: InPath, body: FacetsRequest) -> JSONResponse:
+async def facets(request: Request, collection: InPath, body: FacetsRequest) -> Response:
     """Values of metadata columns, and how many documents have each, among those that a filter allows."""
-    served = shelf[collection].collection
+    served = shelf_of(request)[collection].collection
     where = filter_of(body.where)
     check_columns(body.columns or (), "columns")
     names = body.columns
@@ -69,7 +69,7 @@ async def facets(request: Request, shelf: Shelved, collection: InPath, body: Fac
 
 
 @routes.post("/{collection}/count", response_model=CountAnswer)
-async def count(request: Request, shelf: Shelved, collection: InPath, body: CountRequest) -> JSONResponse:
+async def count(request: Request, collection: InPath, body: CountRequest) -> Response:
     """How many documents a filter allows; all there are without one."""
-    served = shelf[collection].collection
+    served = shelf_of(request)[collection].collection
     return answer(request, {"count": served.count(filter_of(body.where)), "generation": served.generation})

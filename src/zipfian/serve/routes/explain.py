@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fastapi import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from zipfian import deadline
 from zipfian.fields.query import Query
 from zipfian.serve.answering import answer, query_places
 from zipfian.serve.asking import filter_of, options
-from zipfian.serve.routes.common import InPath, Shelved, document_in, router
+from zipfian.serve.routes.common import InPath, document_in, router, shelf_of
 from zipfian.serve.schemas.answers import ExplainAnswer
 from zipfian.serve.schemas.requests import ExplainRequest
 
@@ -17,9 +17,9 @@ routes = router("explain")
 
 
 @routes.post("/{collection}/explain", response_model=ExplainAnswer)
-async def explain(request: Request, shelf: Shelved, collection: InPath, body: ExplainRequest) -> JSONResponse:
+async def explain(request: Request, collection: InPath, body: ExplainRequest) -> Response:
     """Why a document scores what it scores, found or not, and what it lacks; or why it stands above another."""
-    served = shelf[collection].collection
+    served = shelf_of(request)[collection].collection
     how, places = options(body, served), body.explain == "places"
     for wanted in filter(None, (body.id, body.above)):
         document_in(served, wanted)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Query, Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from zipfian import deadline, limits
 from zipfian.collection import Results
@@ -15,7 +15,7 @@ from zipfian.fields.query import Query as Asked
 from zipfian.serve.answering import answer, facets_of, query_places, read_by_table, search_answer
 from zipfian.serve.asking import filter_of, options
 from zipfian.serve.hidden import check_columns
-from zipfian.serve.routes.common import InPath, Shelved, document_in, router
+from zipfian.serve.routes.common import InPath, document_in, router, shelf_of
 from zipfian.serve.schemas.answers import SearchAnswer, SearchManyAnswer
 from zipfian.serve.schemas.base import Name
 from zipfian.serve.schemas.requests import Explain, SearchManyRequest, SearchRequest
@@ -24,9 +24,9 @@ routes = router("search")
 
 
 @routes.post("/{collection}/search", response_model=SearchAnswer)
-async def search(request: Request, shelf: Shelved, collection: InPath, body: SearchRequest) -> JSONResponse:
+async def search(request: Request, collection: InPath, body: SearchRequest) -> Response:
     """The best documents for a text, a picture or both, and why."""
-    served = shelf[collection].collection
+    served = shelf_of(request)[collection].collection
     where = filter_of(body.where)
     check_columns(body.facets, "facets")
     query = Asked(body.text, body.image, body.query_encoder, body.adjust)
@@ -47,9 +47,9 @@ async def search(request: Request, shelf: Shelved, collection: InPath, body: Sea
 
 
 @routes.post("/{collection}/search_many", response_model=SearchManyAnswer)
-async def search_many(request: Request, shelf: Shelved, collection: InPath, body: SearchManyRequest) -> JSONResponse:
+async def search_many(request: Request, collection: InPath, body: SearchManyRequest) -> Response:
     """Many texts at once: an encoder takes them in one pass, and the searches run side by side."""
-    served = shelf[collection].collection
+    served = shelf_of(request)[collection].collection
     if len(body.texts) * (body.k + body.offset) > limits.MAX_SERVED_BATCH_HITS:
         raise LimitExceeded(
             f"{len(body.texts)} searches for {body.k + body.offset} hits each; one request may ask for "
@@ -66,15 +66,15 @@ async def search_many(request: Request, shelf: Shelved, collection: InPath, body
 
 @routes.get("/{collection}/similar/{id}", response_model=SearchAnswer)
 async def similar(
-    request: Request, shelf: Shelved, collection: InPath, id: InPath,
+    request: Request, collection: InPath, id: InPath,
     k: Annotated[int, Query(ge=1, le=limits.MAX_SERVED_K)] = 10,
     offset: Annotated[int, Query(ge=0, le=limits.MAX_SERVED_OFFSET)] = 0,
     field: Annotated[Name | None, Query(description="What likeness is judged by.")] = None,
     explain: Annotated[Explain, Query(description="As for a search.")] = "fields",
     documents: bool = True,
-) -> JSONResponse:  # fmt: skip
+) -> Response:  # fmt: skip
     """Documents like one that is there: what is stored of it becomes the query."""
-    served = shelf[collection].collection
+    served = shelf_of(request)[collection].collection
     document_in(served, id)
     found = served.similar(id, k, offset=offset, field=field)
     return answer(request, search_answer(found, explain, False, documents))

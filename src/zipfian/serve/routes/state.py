@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 
 from zipfian.errors import Refused
 from zipfian.serve.answering import answer
@@ -13,13 +13,13 @@ routes = APIRouter(tags=["state"])
 
 
 @routes.get("/health", response_model=StateAnswer)
-async def health(request: Request) -> JSONResponse:
+async def health(request: Request) -> Response:
     """The process answers."""
     return answer(request, {"status": "ok"})
 
 
 @routes.get("/ready", response_model=StateAnswer, responses={503: {"model": ErrorAnswer}})
-async def ready(request: Request) -> JSONResponse:
+async def ready(request: Request) -> Response:
     """Encoders and kernels are warm: a search takes no longer than any other will."""
     if not request.app.state.warm.is_set():
         raise Refused(503, "warming_up", "encoders and kernels are being loaded", "state", retry_after=2)

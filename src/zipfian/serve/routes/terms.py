@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Query, Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from zipfian import limits
 from zipfian.collection.terms import TermDocument
 from zipfian.errors import Refused, shown
 from zipfian.serve.answering import answer
 from zipfian.serve.hidden import has_picture
-from zipfian.serve.routes.common import InPath, Shelved, router
+from zipfian.serve.routes.common import InPath, router, shelf_of
 from zipfian.serve.schemas.answers import TermAnswer, TermsAnswer, VocabularyAnswer
 from zipfian.serve.schemas.base import Name
 from zipfian.serve.shelf import Served
@@ -25,7 +25,7 @@ SHORT = 500
 
 @routes.get("/{collection}/terms", response_model=TermsAnswer)
 async def list_terms(
-    request: Request, shelf: Shelved, collection: InPath,
+    request: Request, collection: InPath,
     label: Annotated[
         str | None,
         Query(min_length=1, max_length=limits.MAX_LABEL_CHARS, description="Words of a label, or beginnings."),
@@ -33,9 +33,9 @@ async def list_terms(
     field: Annotated[Name | None, Query(description="Of this field; of all that can be asked without it.")] = None,
     limit: Annotated[int, Query(ge=1, le=limits.MAX_SERVED_VALUES)] = 50,
     offset: Annotated[int, Query(ge=0, le=limits.MAX_SERVED_OFFSET)] = 0,
-) -> JSONResponse:  # fmt: skip
+) -> Response:  # fmt: skip
     """The terms that documents have, most frequent first; or those whose label matches."""
-    served = shelf[collection]
+    served = shelf_of(request)[collection]
     names = [_posting(served, field)] if field is not None else _askable(served, label is not None)
     lists = [served.collection.terms(name, label, limit, offset) for name in names]
     fields = [{"field": one.field, "terms": list(one.terms), "found": one.found} for one in lists]
@@ -44,11 +44,11 @@ async def list_terms(
 
 @routes.get("/{collection}/terms/{field}/{term}", response_model=TermAnswer)
 async def get_term(
-    request: Request, shelf: Shelved, collection: InPath, field: InPath, term: InPath,
+    request: Request, collection: InPath, field: InPath, term: InPath,
     k: Annotated[int, Query(ge=1, le=100, description="Documents.")] = 6,
-) -> JSONResponse:  # fmt: skip
+) -> Response:  # fmt: skip
     """One term: its label, how many documents have it, those in which it is strongest, its neighbours."""
-    served = shelf[collection]
+    served = shelf_of(request)[collection]
     page = served.collection.term(_posting(served, field), term, k)
     near = [{"term": number, "label": label, "similarity": cosine} for number, label, cosine in page.neighbours]
     content = {
@@ -62,9 +62,9 @@ async def get_term(
 
 
 @routes.get("/{collection}/vocabulary/{field}", response_model=VocabularyAnswer)
-async def get_vocabulary(request: Request, shelf: Shelved, collection: InPath, field: InPath) -> JSONResponse:
+async def get_vocabulary(request: Request, collection: InPath, field: InPath) -> Response:
     """How the terms of a field are spread over the documents: the curve of Zipf's law."""
-    served = shelf[collection]
+    served = shelf_of(request)[collection]
     info = served.collection.vocabulary(_posting(served, field))
     curve = [{"rank": rank, "df": df} for rank, df in info.curve]
     content = {"field": info.field, "n": info.n, "terms": info.terms, "postings": info.postings, "curve": curve}

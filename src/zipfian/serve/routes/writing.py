@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Depends, Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 
 from zipfian.serve.answering import answer
 from zipfian.serve.asking import filter_of
 from zipfian.serve.hidden import check_columns
-from zipfian.serve.routes.common import InPath, Shelved, router, writer
+from zipfian.serve.routes.common import InPath, router, shelf_of, writer
 from zipfian.serve.schemas.answers import AddAnswer, CommitAnswer, DeleteAnswer
 from zipfian.serve.schemas.requests import AddRequest, CommitRequest, DeleteRequest, NewDocument
 
@@ -18,25 +18,25 @@ routes = router("writing", also=[Depends(writer)])
 
 
 @routes.post("/{collection}/documents", response_model=AddAnswer)
-async def add(request: Request, shelf: Shelved, collection: InPath, body: AddRequest) -> JSONResponse:
+async def add(request: Request, collection: InPath, body: AddRequest) -> Response:
     """Take in documents; a commit makes them durable and visible."""
-    served = shelf.writer(collection)
+    served = shelf_of(request).writer(collection)
     items = [_item(document) for document in body.documents]
     return answer(request, {"added": served.add(items, body.existing)})
 
 
 @routes.post("/{collection}/documents/delete", response_model=DeleteAnswer)
-async def delete(request: Request, shelf: Shelved, collection: InPath, body: DeleteRequest) -> JSONResponse:
+async def delete(request: Request, collection: InPath, body: DeleteRequest) -> Response:
     """Remove documents by their ids or by a filter; a commit makes that durable and visible."""
-    served = shelf.writer(collection)
+    served = shelf_of(request).writer(collection)
     deleted = served.delete(body.ids) if body.ids is not None else served.delete(where=filter_of(body.where))
     return answer(request, {"deleted": deleted})
 
 
 @routes.post("/{collection}/commit", response_model=CommitAnswer)
-async def commit(request: Request, shelf: Shelved, collection: InPath, body: CommitRequest) -> JSONResponse:
+async def commit(request: Request, collection: InPath, body: CommitRequest) -> Response:
     """Make all changes durable and visible, all or nothing."""
-    return answer(request, {"generation": shelf.writer(collection).commit(body.user)})
+    return answer(request, {"generation": shelf_of(request).writer(collection).commit(body.user)})
 
 
 def _item(document: NewDocument) -> dict[str, Any]:
