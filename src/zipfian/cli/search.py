@@ -88,11 +88,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(collection: Collection, results: Results, hit: Hit, highlight: bool = True, image: str | None = None) -> None:
-    """Print a hit: a picture always with its reasons, a text when they are asked for."""
+    """Print a hit: a picture always with its reasons, a text when they are asked for.
+
+    A picture that was found by words says where only if that is asked for: it has to be encoded again for it.
+    """
     if picture_of(hit.metadata) is None:
         print_hit(hit, results.explain(hit) if highlight else None)
         return
-    tree = results.explain(hit)
+    tree = results.explain(hit, places=highlight or image is not None)
     print_hit(hit, tree, visual_tree(collection, hit.id, image, tree))
 
 
