@@ -48,7 +48,7 @@ class Results:
     def __len__(self) -> int:
         return len(self.hits)
 
-    def explain(self, hit: Hit) -> Explanation:
+    def explain(self, hit: Hit, places: bool = True) -> Explanation:
         return tree(self.query, hit.text)
 
 

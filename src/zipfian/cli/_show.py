@@ -13,6 +13,7 @@ from zipfian.ingest.items import IMAGE_COLUMN
 from zipfian.types import Explanation
 
 if TYPE_CHECKING:
+    from zipfian.client import RemoteHit
     from zipfian.collection import Collection, Hit
 
 REASONS = 3
@@ -26,7 +27,7 @@ def picture_of(metadata: Mapping[str, Any]) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def fields_line(hit: Hit) -> str:
+def fields_line(hit: Hit | RemoteHit) -> str:
     """`words 1st +0.62, latent 4th +0.38`: each field's rank and share; nothing where one field did it all."""
     if len(hit.fields) < 2:
         return ""
@@ -50,7 +51,7 @@ def visual_tree(collection: Collection, doc_id: str, image: str | None, tree: Ex
     return None if name is None else collection.explain(None, doc_id, image=image, fields=name)
 
 
-def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = None) -> None:
+def print_hit(hit: Hit | RemoteHit, tree: Explanation | None, visual: Explanation | None = None) -> None:
     """Rank, score, confidence, id, each field's view, a passage or the picture, and why; marked where a tree is given.
 
     `visual` are the visual words of a picture that was ordered by whole vectors in the end.
@@ -68,7 +69,8 @@ def print_hit(hit: Hit, tree: Explanation | None, visual: Explanation | None = N
         print(INDENT + passage(text, spans, worth, (width() - 20) * (1 if tree is None else 2)))
     if tree is not None:
         why = why_line(tree, len(hit.fields) > 1, visual)
-        if why and (picture is not None or _says_more(tree)):
+        is_picture = picture is not None or getattr(hit, "picture", False)  # a service keeps back where pictures are
+        if why and (is_picture or _says_more(tree)):
             print(INDENT + paint(why, DIM))
 
 

@@ -12,6 +12,7 @@ from zipfian.cli import _encoding, _fields
 from zipfian.cli._arguments import positive, refuse
 from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened, place, trusted
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json, printable
+from zipfian.cli._service import connected, is_service, options_of
 from zipfian.cli._shapes import search_settings
 from zipfian.cli._show import picture_of, print_hit, visual_tree
 from zipfian.cli._where import add_where, filter_of
@@ -21,13 +22,14 @@ from zipfian.limits import MAX_IMAGE_BYTES
 from zipfian.storage.regular import look
 
 if TYPE_CHECKING:
+    from zipfian.client import RemoteResults
     from zipfian.collection import Collection, Hit, Results
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = "A query is a text, a picture (--image), or both."
-    parser.add_argument("path", type=place, metavar="PATH", help=WHERE)
+    parser.add_argument("path", type=place, metavar="PATH", help=f"{WHERE}, or http://host:8765/name of a service")
     parser.add_argument("query", nargs="?", metavar="QUERY", help="what to look for")
     add_question(parser)
     parser.add_argument("-k", type=positive, default=10, metavar="N", help="how many hits (10)")
@@ -66,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     """Do it."""
     if args.image is None:
         refuse(args, ["exclude_self"], "leaves out the picture that is looked for: give one with --image FILE")
+    if is_service(args.path):
+        return _through_a_service(args)
     with opened(args.path, **trusted(args)) as collection:
         options = question(collection, args)
         where = filter_of(args.where, collection.columns, args.path)
@@ -80,23 +84,50 @@ def run(args: argparse.Namespace) -> int:
             return 0
         for hit in results:
             show(collection, results, hit, args.highlight, options.get("image"))
-        count = len(list(results))
-        nothing = "no hit" if results.notes else "no document shares a term with the query"
-        found = f"{count} hit{'s' * (count != 1)}" if count else nothing
-        encoding = results.timings.get("encode", 0.0)
-        encoder = f", the encoder {human_seconds(encoding)} of it" if encoding > seconds / 10 else ""
-        for said in results.notes:
-            note(printable(said))
-        note(paint(f"{found} ({human_seconds(seconds)}{encoder}; {len(collection):,} documents)", DIM))
+        _close(results, seconds, len(collection))
     return 0
 
 
+def _through_a_service(args: argparse.Namespace) -> int:
+    """Ask a service; what it answers is shown as a search at hand would be."""
+    with connected(args) as collection:
+        start = time.perf_counter()
+        where = filter_of(args.where, collection.columns, args.path)
+        results = collection.search(
+            args.query, k=args.k, where=where, min_confidence=args.min_confidence,
+            exclude_self=args.exclude_self, **options_of(args),
+        )  # fmt: skip
+        seconds = time.perf_counter() - start
+        if args.json:
+            print_json(as_json(args.query, results, args.highlight, args.image))
+            return 0
+        for hit in results:
+            print_hit(hit, results.explain(hit) if args.highlight or hit.picture else None)
+        _close(results, seconds, len(collection))
+    return 0
+
+
+def _close(results: Results | RemoteResults, seconds: float, documents: int) -> None:
+    """How many were found, how long it took, and what the reader should know."""
+    count = len(list(results))
+    nothing = "no hit" if results.notes else "no document shares a term with the query"
+    found = f"{count} hit{'s' * (count != 1)}" if count else nothing
+    encoding = results.timings.get("encode", 0.0)
+    encoder = f", the encoder {human_seconds(encoding)} of it" if encoding > seconds / 10 else ""
+    for said in results.notes:
+        note(printable(said))
+    note(paint(f"{found} ({human_seconds(seconds)}{encoder}; {documents:,} documents)", DIM))
+
+
 def show(collection: Collection, results: Results, hit: Hit, highlight: bool = True, image: str | None = None) -> None:
-    """Print a hit: a picture always with its reasons, a text when they are asked for."""
+    """Print a hit: a picture always with its reasons, a text when they are asked for.
+
+    A picture that was found by words says where only if that is asked for: it has to be encoded again for it.
+    """
     if picture_of(hit.metadata) is None:
         print_hit(hit, results.explain(hit) if highlight else None)
         return
-    tree = results.explain(hit)
+    tree = results.explain(hit, places=highlight or image is not None)
     print_hit(hit, tree, visual_tree(collection, hit.id, image, tree))
 
 
@@ -141,7 +172,9 @@ def _no_field(path: Place, name: str, has: list[str]) -> str:
     return f"there is no field {name!r}; {path} has: {', '.join(has)}"
 
 
-def as_json(query: str | None, results: Results, highlight: bool, image: Path | None = None) -> dict[str, Any]:
+def as_json(
+    query: str | None, results: Results | RemoteResults, highlight: bool, image: Path | None = None
+) -> dict[str, Any]:
     """Everything a program may want to know about a search."""
     hits: list[dict[str, Any]] = []
     for hit in results:
@@ -157,7 +190,7 @@ def as_json(query: str | None, results: Results, highlight: bool, image: Path | 
             "text": hit.text,
         }
         if highlight:
-            tree = results.explain(hit)
+            tree = results.explain(hit)  # type: ignore[arg-type]  # each hit goes with its own kind of results
             shown["highlights"] = [(span.start, span.end) for span in spans_of(tree)[0]]
             shown["explanation"] = tree
         hits.append(shown)

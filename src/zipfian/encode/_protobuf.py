@@ -43,6 +43,12 @@ def blob(field: int, value: bytes | memoryview) -> bytes:
     return b"".join((varint(field << 3 | _BYTES), varint(len(value)), value))
 
 
+def message(field: int, parts: Iterable[bytes | memoryview]) -> list[bytes | memoryview]:
+    """Field of a message from the pieces that it consists of, as pieces again: what is large is copied once, later."""
+    pieces = list(parts)
+    return [varint(field << 3 | _BYTES) + varint(sum(map(len, pieces))), *pieces]
+
+
 def text(field: int, value: str) -> bytes:
     """Field of type string."""
     return blob(field, value.encode())

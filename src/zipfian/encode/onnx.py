@@ -37,7 +37,8 @@ class Graph:
     def __init__(self, name: str) -> None:
         self.name = name
         self._nodes: list[bytes] = []
-        self._weights: list[bytes] = []
+        self._weights: list[bytes | memoryview] = []
+        """Pieces of their fields: the numbers are views of the arrays until the file is written."""
         self._inputs: list[bytes] = []
         self._outputs: list[bytes] = []
         self._count = 0
@@ -57,10 +58,8 @@ class Graph:
         data = np.ascontiguousarray(array)
         little = data.astype(data.dtype.newbyteorder("<"), copy=False)
         dims = b"".join(pb.integer(1, n) for n in data.shape)
-        tensor = b"".join(
-            (dims, pb.integer(2, _TYPES[data.dtype]), pb.text(8, name), pb.blob(9, little.data.cast("B")))
-        )
-        self._weights.append(pb.blob(5, tensor))
+        about = dims + pb.integer(2, _TYPES[data.dtype]) + pb.text(8, name)
+        self._weights += pb.message(5, [about, *pb.message(9, [little.data.cast("B")])])
         return name
 
     def node(
@@ -79,9 +78,9 @@ class Graph:
 
     def to_bytes(self) -> bytes:
         """The whole model as an ONNX file."""
-        graph = b"".join((*self._nodes, pb.text(2, self.name), *self._weights, *self._inputs, *self._outputs))
+        graph = pb.message(7, (*self._nodes, pb.text(2, self.name), *self._weights, *self._inputs, *self._outputs))
         opsets = pb.blob(8, pb.text(1, "") + pb.integer(2, OPSET)) + pb.blob(8, pb.text(1, CONTRIB) + pb.integer(2, 1))
-        return b"".join((pb.integer(1, IR_VERSION), pb.text(2, "zipfian"), pb.blob(7, graph), opsets))
+        return b"".join((pb.integer(1, IR_VERSION), pb.text(2, "zipfian"), *graph, opsets))
 
     def _fresh(self, stem: str) -> str:
         self._count += 1

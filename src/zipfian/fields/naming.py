@@ -27,11 +27,14 @@ def visual_label(vocabulary: SaeVocabulary, term: int, table: TranslationTable |
         return vocabulary.label(term)
     fitting = _shipped() if table is None else table
     known = inner(fitting.settings, "terms").get("sha256") == vocabulary.to_json()["sha256"]
-    words = [pair for pair in fitting.words_of(term) if shows(pair[0])] if known else []
-    if not words:
-        return vocabulary.label(term)
-    strong = [word for word, weight in words if weight >= _FAINT * words[0][1]]
-    return f"looks like {', '.join(strong[:NAMED_BY])}"
+    names: list[str] = []
+    strongest = 0.0
+    for word, weight in fitting.words_of(term) if known else ():
+        if weight < _FAINT * strongest or len(names) == NAMED_BY:
+            break
+        if shows(word):
+            names, strongest = [*names, word], strongest or weight
+    return f"looks like {', '.join(names)}" if names else vocabulary.label(term)
 
 
 @lru_cache(maxsize=1)

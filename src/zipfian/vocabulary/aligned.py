@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ class AlignedHeads:
         return ids, weights
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TranslationTable:
     """What pictures usually show when their captions use a word: rows of visual words, learnt by ridge regression."""
 
@@ -243,11 +244,24 @@ class TranslationTable:
 
     def words_of(self, term: int) -> list[tuple[str, float]]:
         """The words whose rows hold a visual word, with their weights, strongest first: what it may be called."""
-        names = list(self.words)
-        rows, columns = np.nonzero((self.term_ids == term) & (self.term_weights > 0))
-        weights = self.term_weights[rows, columns].tolist()
-        found = zip((names[row] for row in rows.tolist()), weights, strict=True)
+        terms, order = self._by_term
+        first, last = np.searchsorted(terms, [term, term + 1])
+        names, width = self._names, self.term_ids.shape[1]
+        weights = self.term_weights.ravel()[order[first:last]].tolist()
+        rows = (order[first:last] // width).tolist()
+        found = ((names[row], weight) for row, weight in zip(rows, weights, strict=True) if weight > 0)
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+    @cached_property
+    def _by_term(self) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int64]]:
+        """All entries in the order of their visual words: those, and where each entry stands."""
+        flat = self.term_ids.ravel()
+        order = np.argsort(flat, kind="stable")
+        return flat[order], order
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return sorted(self.words, key=lambda word: self.words[word])
 
     def terms(self, words: Mapping[str, float]) -> Terms:
         """The visual words of a text: the rows of its known words, summed (each word once)."""
