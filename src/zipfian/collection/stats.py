@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from zipfian.collection.searcher import Searcher
 from zipfian.fields.base import PostingField
 
@@ -62,6 +64,9 @@ def collect(searcher: Searcher) -> dict[str, Any]:
 
 
 def _passages(searcher: Searcher, name: str) -> dict[str, int]:
-    """How many passages a field has, where those are what its statistics count."""
+    """How many passages the live documents have in a field, where those are what its statistics count."""
     found = searcher.passages(name)
-    return {} if found is None else {"passages": len(found)}
+    if found is None:
+        return {}
+    live = np.concatenate([segment.live for segment in searcher.snapshot.segments])
+    return {"passages": int(np.count_nonzero(found.mask(live)))}
