@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 TERMS = 5
 """Terms drawn, each in its own colour; more would cover the picture."""
-PATCHES = 12
-"""Patches of a part at most, and only those at least half as strong as its strongest."""
+PATCHES = 6
+"""Patches of a term at most, and only those at least half as strong as its strongest."""
 FAINT = 0.5
 LINE = 22
 GAP = 12
