@@ -75,5 +75,5 @@ def test_what_only_a_folder_can_do(scheme: str, command: tuple[str, ...], says: 
 
 
 def test_another_kind_of_address_is_named_whole(zipfian: Command) -> None:
-    code, _, err = zipfian("search", "https://example.org/notes", "light")
-    assert (code, "'https://example.org/notes' names no engine that is known" in err) == (1, True), err
+    code, _, err = zipfian("search", "ftp://example.org/notes", "light")
+    assert (code, "'ftp://example.org/notes' names no engine that is known" in err) == (1, True), err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PIL import Image
 
 from zipfian.cli import _show_patches
+from zipfian.types import Explanation, NodeKind
 
 
 def test_a_sliver_beside_a_tall_picture_makes_no_huge_sheet() -> None:
@@ -21,3 +22,24 @@ def test_ordinary_pictures_are_brought_to_equal_height() -> None:
     sheet = _show_patches._sheet(panels, [], ("#000000",))
     assert sheet.getpixel((599, 399)) == (255, 0, 0)
     assert sheet.width == 600 + _show_patches.GAP + 400
+
+
+def part(value: float, label: str, row: int, kind: NodeKind = "term", strength: float = 1.0) -> Explanation:
+    places = ({"row": row, "column": 0, "rows": 4, "columns": 4, "strength": strength},)
+    return Explanation(value, label, (), {}, places, kind, "translated", row)
+
+
+def test_parts_of_one_name_are_one_and_small_ones_are_left_out() -> None:
+    parts = (part(1.0, "beach", 0), part(2.0, "beach", 1), part(95.0, "sea", 2, "patches"), part(2.0, "dog", 3))
+    against = part(-50.0, "patches that are unlike it", 0, "against", -1.0)
+    found = _show_patches.shown_terms(Explanation(50.0, "fused", (*parts, against)))
+    assert [(shown.label, shown.value, shown.cells) for shown in found] == [
+        ("sea", 95.0, ((2, 0),)),
+        ("beach", 3.0, ((1, 0),)),
+    ]
+
+
+def test_where_all_are_small_the_strongest_are_drawn() -> None:
+    parts = tuple(part(1.0 + n / 100, f"t{n}", n % 4) for n in range(60))
+    found = _show_patches.shown_terms(Explanation(60.0, "visual", parts))
+    assert [shown.label for shown in found] == ["t59", "t58", "t57", "t56", "t55"]

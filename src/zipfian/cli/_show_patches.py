@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zipfian.errors import InvalidInput
 from zipfian.limits import MAX_DRAWN_SIDE
 from zipfian.storage.replace import replacing
-from zipfian.types import Explanation
+from zipfian.types import LEAST_SHARE, Explanation
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -40,25 +40,38 @@ class Shown:
 
 
 def shown_terms(tree: Explanation) -> list[Shown]:
-    """The terms of a tree that were found in patches, those that brought most first."""
-    found = sorted(_patched(tree), key=lambda shown: -shown.value)
-    return found[:TERMS]
+    """What was found in patches and counts, most first; parts of one name are one, where the strongest of them is.
+
+    As everywhere, what brought less than `LEAST_SHARE` is left out, unless there is nothing else to draw.
+    """
+    named: dict[tuple[str | None, str], list[Explanation]] = {}
+    for node in _patched(tree):
+        named.setdefault((node.field, node.label), []).append(node)
+    found = sorted(map(_shown, named.values()), key=lambda shown: -shown.value)
+    strong = [shown for shown in found if shown.value >= LEAST_SHARE * tree.support]
+    return (strong or found)[:TERMS]
 
 
-def _patched(node: Explanation) -> Iterator[Shown]:
+def _patched(node: Explanation) -> Iterator[Explanation]:
     for part in node.parts:
         yield from _patched(part)
+    if node.value > 0 and any("row" in place for place in node.evidence):
+        yield node
+
+
+def _shown(parts: Sequence[Explanation]) -> Shown:
+    """Parts of one name: worth what they are together, drawn where the strongest stands."""
+    node = max(parts, key=lambda part: part.value)
     places = [place for place in node.evidence if "row" in place]
-    if places:
-        strongest = max(float(place.get("strength", 1.0)) for place in places)
-        cells = [
-            (int(place["row"]), int(place["column"]))
-            for place in places
-            if float(place.get("strength", 1.0)) >= FAINT * strongest
-        ]
-        grid = (int(places[0]["rows"]), int(places[0]["columns"]))
-        term = node.term if isinstance(node.term, int) else None
-        yield Shown(term, node.label, node.value, tuple(cells[:PATCHES]), grid)
+    strongest = max(float(place.get("strength", 1.0)) for place in places)
+    cells = [
+        (int(place["row"]), int(place["column"]))
+        for place in places
+        if float(place.get("strength", 1.0)) >= FAINT * strongest
+    ]
+    grid = (int(places[0]["rows"]), int(places[0]["columns"]))
+    term = node.term if isinstance(node.term, int) else None
+    return Shown(term, node.label, sum(part.value for part in parts), tuple(cells[:PATCHES]), grid)
 
 
 def write(
