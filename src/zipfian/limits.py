@@ -177,6 +177,9 @@ MAX_IMAGE_METADATA = 16 * 1024 * 1024
 MAX_IMAGE_PARTS = 100_000
 """Chunks, segments, strips or blocks of a picture file: each costs microseconds, however small it is."""
 
+MAX_IMAGE_ITEMS = 4_096
+"""Items of a HEIC or AVIF file: the tiles of a photograph of 48 million pixels are 192."""
+
 MAX_IMAGE_PADDING = 64 * 1024
 """Bytes of nothing between the segments of a JPEG: they are read one by one."""
 

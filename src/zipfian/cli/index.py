@@ -32,10 +32,10 @@ ABOUT_SOURCE = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = (
-        "A folder is searched for texts (.txt .md .rst .html .py) and pictures (.jpg .png .webp .gif .bmp .tif); "
-        "photo.txt or photo.jpg.txt beside photo.jpg is its caption. Records have 'text' or 'caption', 'image' (a path "
-        "from the file's own folder), 'id' or '_id'; 'title' is searched too, everything else becomes metadata. "
-        "Run the same command again to add, update and remove what has changed."
+        "A folder is searched for texts (.txt .md .rst .html .py) and pictures (.jpg .png .webp .gif .bmp .tif "
+        ".avif .heic); photo.txt or photo.jpg.txt beside photo.jpg is its caption. Records have 'text' or 'caption', "
+        "'image' (a path from the file's own folder), 'id' or '_id'; 'title' is searched too, everything else "
+        "becomes metadata. Run the same command again to add, update and remove what has changed."
     )
     parser.add_argument(
         "source", type=Path, nargs="?", metavar="SOURCE", help="a folder, a .jsonl, .csv, .tsv, .parquet or single file"
