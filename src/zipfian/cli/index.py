@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ABOUT_SOURCE = (
     "prefix", "id_column", "text_column", "image_column", "follow_links", "on_bad", "take_over", "keep_missing",
-    "commit_every",
+    "commit_every", "no_exif",
 )  # fmt: skip
 
 
@@ -66,6 +66,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_trust(parser)
     parser.add_argument("--take-over", action="store_true", help="replace documents of the same id from other sources")
     parser.add_argument("--keep-missing", action="store_true", help="keep documents that the source no longer has")
+    parser.add_argument(
+        "--no-exif", action="store_true",
+        help="keep nothing of what cameras wrote into pictures: time, camera and place are metadata otherwise",
+    )  # fmt: skip
     parser.add_argument(
         "--commit-every",
         type=positive,
@@ -131,7 +135,7 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
             sync = Sync(
                 collection, source, on_bad=report if args.on_bad == "skip" else "fail", prefix=args.prefix,
                 take_over=args.take_over, keep_missing=args.keep_missing,
-                commit_every=args.commit_every or COMMIT_EVERY,
+                commit_every=args.commit_every or COMMIT_EVERY, exif=not args.no_exif,
             )  # fmt: skip
             try:
                 summary = sync.run(progress.reach)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.encode._orientation import orientation
+from zipfian.encode._orientation import exif_bytes, orientation
 from zipfian.encode._skeleton import check_parts, kind_of
 from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded, MissingExtra
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_IMAGE_MEMORY, MAX_IMAGE_PIXELS, MAX_IMAGE_SIDE, MAX_JPEG_PIXELS
@@ -126,6 +126,12 @@ def decoded(source: ImageSource, *, reduce_to: int | None = None) -> Iterator[Im
             raise ImageUnreadable(name, "there is not enough memory to decode it; save it smaller") from error
 
 
+def look_at(source: str | os.PathLike[str] | bytes) -> tuple[int, int, bytes]:
+    """Width and height of a picture as it is seen, and its EXIF, as it stands in the file; nothing is decoded."""
+    name = name_of(source)
+    return _Opened(_read(source, name), name, None).head()
+
+
 class _Opened:
     """A picture file whose head has been read and found to be within every limit."""
 
@@ -134,7 +140,7 @@ class _Opened:
         kind = kind_of(data)
         if kind is None:
             raise ImageUnreadable(name, f"no picture of a known format ({', '.join(FORMATS)})")
-        self._name = name
+        self._name, self._data = name, data
         parts = check_parts(data, kind, name)
         self._coded = parts.coded
         reader = _reader(kind, name)
@@ -165,6 +171,13 @@ class _Opened:
     def size(self) -> str:
         """For messages."""
         return f"{self._image.width:,} x {self._image.height:,}"
+
+    def head(self) -> tuple[int, int, bytes]:
+        """Width and height when it is upright, and EXIF; of a TIFF that is the file itself."""
+        with self._image as image:
+            width, height = image.size
+            exif = self._data if image.format == "TIFF" else exif_bytes(image.info)
+        return (height, width, exif) if self._turn >= 5 else (width, height, exif)
 
     def to_rgb(self) -> Image.Image:
         """Decode it."""
