@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "search": "search a collection by words, by meaning or with a picture",
     "explain": "show how a document's score for a query comes about",
     "inspect": "show what a collection or vocabulary holds, and what a term means",
+    "duplicates": "list documents that are there more than once, exactly or nearly",
     "serve": "answer searches over HTTP, with a page to search and see why in a browser",
     "check": "read every byte of a collection and report damage",
     "delete": "remove documents by id",
