@@ -105,6 +105,18 @@ class ImageUnreadable(ZipfianError, ValueError):
         self.problem = problem
 
 
+class PictureGone(ZipfianError, FileNotFoundError):
+    """A picture of a document that is neither where it was indexed nor in a folder that was named."""
+
+    def __init__(self, path: str, folders: Sequence[str]) -> None:
+        looked = f", nor under that name in {', '.join(folders)}" if folders else ""
+        self.problem = (
+            "the picture is not where it was indexed; if its folder was moved, name the new one with "
+            "pictures=[FOLDER], or --pictures FOLDER"
+        )
+        super().__init__(f"{path}: there is no such file any more{looked}; {self.problem}")
+
+
 class NotAFile(ZipfianError, OSError):
     """A path that leads to no regular file: a folder, a pipe, a device, or no path at all."""
 

@@ -96,6 +96,9 @@ MAX_MANIFEST_BYTES = 64 * 1024 * 1024
 MAX_PATH_CHARS = 4_096
 """Characters of a path that a collection names: of a picture, a vocabulary, a model."""
 
+MAX_PATH_ENDS = 32
+"""Ends of a picture's path that are looked for where its folder may have been moved to."""
+
 MAX_FILE_NAME_CHARS = 120
 """Characters of the name of a file in a collection."""
 
@@ -177,8 +180,14 @@ MAX_IMAGE_METADATA = 16 * 1024 * 1024
 MAX_IMAGE_PARTS = 100_000
 """Chunks, segments, strips or blocks of a picture file: each costs microseconds, however small it is."""
 
+MAX_IMAGE_ITEMS = 4_096
+"""Items of a HEIC or AVIF file: the tiles of a photograph of 48 million pixels are 192."""
+
 MAX_IMAGE_PADDING = 64 * 1024
 """Bytes of nothing between the segments of a JPEG: they are read one by one."""
+
+MAX_EXIF_ENTRIES = 4_096
+"""Entries of a directory of EXIF that are looked at; cameras write about a hundred."""
 
 MAX_JPEG_PIXELS = 2**28
 """Width x height of a JPEG that is decoded at a fraction of its size: photographs have up to 200 million."""

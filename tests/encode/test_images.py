@@ -387,7 +387,7 @@ def test_turning_and_converting_are_counted(monkeypatch: pytest.MonkeyPatch) -> 
 def test_components_that_come_one_by_one_count_as_passes(at_once: int, passes: int) -> None:
     frame = picture_files.segment(0xC0, b"\x08\0\x08\0\x08\x03" + bytes(9))
     scan = picture_files.segment(0xDA, bytes([at_once]) + bytes(2 * at_once + 3))
-    assert check_parts(b"\xff\xd8" + frame + scan + b"\xff\xd9", "JPEG", "x") == passes
+    assert check_parts(b"\xff\xd8" + frame + scan + b"\xff\xd9", "JPEG", "x").passes == passes
 
 
 @pytest.mark.parametrize(

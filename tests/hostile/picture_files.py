@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import random
 import struct
@@ -12,9 +13,17 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+if importlib.util.find_spec("pillow_heif"):
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()  # so that Pillow writes them
+    _HEIF: tuple[str, ...] = ("HEIF",)
+else:
+    _HEIF = ()
+
 Forge = Callable[[random.Random], bytes]
 
-KINDS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+KINDS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", *_HEIF)
 MODES = {
     "JPEG": ("RGB", "L", "CMYK"),
     "PNG": ("RGB", "RGBA", "L", "LA", "P", "1", "I;16"),
@@ -22,6 +31,8 @@ MODES = {
     "GIF": ("P", "L", "1"),
     "BMP": ("RGB", "L", "P", "1"),
     "TIFF": ("RGB", "RGBA", "L", "LA", "P", "1", "I;16", "CMYK"),
+    "AVIF": ("RGB", "RGBA", "L"),
+    "HEIF": ("RGB", "RGBA", "L"),
 }
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _MIB = 1 << 20
@@ -48,7 +59,7 @@ def honest(chance: random.Random, kind: str | None = None) -> bytes:
         options = {"lossless": chance.random() < 0.5}
     elif kind == "TIFF":
         options = {"compression": chance.choice(("raw", "tiff_lzw", "tiff_adobe_deflate", "packbits"))}
-    if kind in ("JPEG", "PNG", "WEBP", "TIFF") and chance.random() < 0.5:
+    if kind in ("JPEG", "PNG", "WEBP", "TIFF", "AVIF", "HEIF") and chance.random() < 0.5:
         options["exif"] = Image.Exif()
         options["exif"][0x0112] = chance.randint(1, 8)
     out = io.BytesIO()
@@ -265,6 +276,86 @@ def webp_canvas(chance: random.Random) -> bytes:
     body = b"WEBP" + b"VP8X" + struct.pack("<I", 10) + b"\x12\0\0\0" + sizes
     body += b"ANIM" + struct.pack("<I", 6) + bytes(6) + b"ANMF" + struct.pack("<I", len(frame)) + frame
     return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def box(kind: bytes, *parts: bytes) -> bytes:
+    """A box of a HEIC or AVIF file."""
+    body = b"".join(parts)
+    return struct.pack(">I", len(body) + 8) + kind + body
+
+
+def avif(width: int, height: int) -> bytes:
+    """A grey AVIF of any size."""
+    out = io.BytesIO()
+    Image.new("L", (width, height), 128).save(out, "AVIF", speed=10, max_threads=1)
+    return out.getvalue()
+
+
+def avif_lie(chance: random.Random) -> bytes:
+    """A few pixels, say the boxes; millions, says the stream."""
+    width, height = chance.randint(6_000, 7_000), chance.randint(6_000, 7_000)
+    small = struct.pack(">II", chance.randint(1, 200), chance.randint(1, 200))
+    return avif(width, height).replace(struct.pack(">II", width, height), small)
+
+
+def items(
+    brand: bytes,
+    kinds: list[bytes],
+    contents: list[bytes],
+    sizes: list[tuple[int, int]],
+    parts: list[int],
+    extra: bytes = b"",
+) -> bytes:
+    """A file of items, the first of which is the picture and is put together from those in `parts`."""
+    entries = [box(b"infe", b"\2\0\0\0", struct.pack(">HH", i + 1, 0), kind, b"\0") for i, kind in enumerate(kinds)]
+    info = box(b"iinf", bytes(4), struct.pack(">H", len(kinds)), *entries)
+    references = box(b"dimg", struct.pack(f">HH{len(parts)}H", 1, len(parts), *parts)) if parts else b""
+    refers = box(b"iref", bytes(4), references) if parts else b""
+    shapes = box(b"ipco", *(box(b"ispe", bytes(4), struct.pack(">II", *size)) for size in sizes))
+    owned = b"".join(struct.pack(">HBH", i + 1, 1, i + 1) for i in range(len(sizes)))
+    properties = box(b"iprp", shapes, box(b"ipma", b"\0\0\0\1", struct.pack(">I", len(sizes)), owned))
+    head = box(b"ftyp", brand, bytes(4), brand, b"mif1")
+    handler = box(b"hdlr", bytes(8), b"pict", bytes(13))
+    primary = box(b"pitm", bytes(4), struct.pack(">H", 1))
+    rest = handler + primary + info + refers + properties + extra
+    at = len(head) + 8 + 4 + len(rest) + 8 + 8 + 14 * len(contents) + 8
+    rows = b""
+    for i, content in enumerate(contents):
+        rows += struct.pack(">HHHII", i + 1, 0, 1, at, len(content))
+        at += len(content)
+    where = box(b"iloc", bytes(4), b"\x44\0", struct.pack(">H", len(contents)), rows)
+    return head + box(b"meta", bytes(4), rest, where) + box(b"mdat", *contents)
+
+
+def tiles_again(chance: random.Random) -> bytes:
+    """One tile, thousands of times, for a picture that a few would cover."""
+    rows, columns = chance.randint(100, 256), chance.randint(100, 256)
+    grid = struct.pack(">BBBBHH", 0, 0, rows - 1, columns - 1, 300, 300)
+    parts = [2] * (rows * columns)
+    return items(b"heic", [b"grid", b"hvc1"], [grid, b"tile"], [(300, 300), (2_000, 2_000)], parts)
+
+
+def many_items(chance: random.Random) -> bytes:
+    """Pictures by the thousand in one file."""
+    count = chance.randint(5_000, 9_000)
+    return items(chance.choice((b"heic", b"avif")), [b"hvc1"] * count, [b"x"] * count, [(4, 4)], [])
+
+
+def many_boxes(chance: random.Random) -> bytes:
+    """Boxes with nothing in them, by the million."""
+    return items(b"heic", [b"hvc1"], [b"x"], [(4, 4)], [], box(b"free") * chance.randint(2_000_000, 2_500_000))
+
+
+def exif_of_all(chance: random.Random) -> bytes:
+    """Megabytes of EXIF, of which a reader makes a copy for each of hundreds of pictures."""
+    count = chance.randint(400, 900)
+    return items(b"heic", [b"hvc1"] * count + [b"Exif"], [b"x"] * count + [bytes(_MIB)], [(4, 4)], [])
+
+
+def avif_exif(chance: random.Random) -> bytes:
+    """EXIF whose entries are each as large as the file, in an AVIF."""
+    exif = bytes(4) + exif_bomb(chance.randint(1, 4) * _MIB, chance.randint(100, 5_000))
+    return items(b"avif", [b"av01", b"Exif"], [b"\x0a\x06\x18\x15\x7f\xff\xf0\x00", exif], [(4, 4)], [])
 
 
 def bmp(width: int, height: int, compression: int, body: bytes) -> bytes:

@@ -49,7 +49,7 @@ def _pictures(chance: random.Random, source: Path) -> tuple[list[str], list[str]
     for name in good:
         files.scene(chance).save(source / name)
     for i in range(6):
-        suffix = chance.choice((".png", ".jpg", ".tif", ".webp"))
+        suffix = chance.choice((".png", ".jpg", ".tif", ".webp", ".avif", ".heic"))
         (source / f"odd-{i}{suffix}").write_bytes(chance.choice(_PICTURES)(chance))
     for kind in chance.sample(SPECIAL, 3):
         name = f"{kind.replace(' ', '-')}.jpg"

@@ -44,6 +44,12 @@ HEAVY: dict[str, files.Forge] = {
     "TIFF with millions of strips": files.tiff_strips,
     "TIFF that unpacks to most of a gigabyte": files.tiff_deep,
     "WebP with a tiny frame on a huge canvas": files.webp_canvas,
+    "AVIF whose stream is larger than its boxes say": files.avif_lie,
+    "AVIF with EXIF whose entries are each as large as the file": files.avif_exif,
+    "HEIC with one tile thousands of times": files.tiles_again,
+    "HEIC or AVIF with thousands of pictures": files.many_items,
+    "HEIC with millions of boxes": files.many_boxes,
+    "HEIC with megabytes of EXIF for each of hundreds of pictures": files.exif_of_all,
     "BMP in run lengths that only end rows": files.run_lengths,
     "BMP with millions of empty runs": files.slow_runs,
 }

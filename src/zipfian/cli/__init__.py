@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "explain": "show how a document's score for a query comes about",
     "list": "list documents, all or those that a filter allows, without a query",
     "inspect": "show what a collection or vocabulary holds, and what a term means",
+    "duplicates": "list documents that are there more than once, exactly or nearly",
     "serve": "answer searches over HTTP, with a page to search and see why in a browser",
     "check": "read every byte of a collection and report damage",
     "delete": "remove documents by id",

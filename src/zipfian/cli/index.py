@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ABOUT_SOURCE = (
     "prefix", "id_column", "text_column", "image_column", "follow_links", "exclude", "no_default_excludes", "on_bad",
-    "take_over", "keep_missing", "commit_every",
+    "take_over", "keep_missing", "commit_every", "no_exif",
 )  # fmt: skip
 
 
@@ -33,11 +33,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = (
         "A folder is searched for texts (.txt .md .rst .html .py .pdf .docx), pictures (.jpg .png .webp .gif .bmp "
-        ".tif) and records (.jsonl .csv .tsv .parquet); photo.txt or photo.jpg.txt beside photo.jpg is its caption. "
-        "Records have 'text' ('body', 'description' ... or 'caption'), 'image' (a path from the file's own folder), "
-        "'id'; 'title' is searched too, everything else becomes metadata, as does the front matter of Markdown. "
-        "Run the same command again to add, update and remove what has changed. Exit status: 0 done, 3 done and "
-        "something was skipped, 1 an error."
+        ".tif .avif .heic) and records (.jsonl .csv .tsv .parquet); photo.txt or photo.jpg.txt beside photo.jpg is its "
+        "caption. Records have 'text' ('body', 'description' ... or 'caption'), 'image' (a path from the file's own "
+        "folder), 'id'; 'title' is searched too, everything else becomes metadata, as does the front matter of "
+        "Markdown. Run the same command again to add, update and remove what has changed. Exit status: 0 done, 3 done "
+        "and something was skipped, 1 an error."
     )
     parser.add_argument(
         "source", type=Path, nargs="?", metavar="SOURCE", help="a folder, a .jsonl, .csv, .tsv, .parquet or single file"
@@ -68,6 +68,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_trust(parser)
     parser.add_argument("--take-over", action="store_true", help="replace documents of the same id from other sources")
     parser.add_argument("--keep-missing", action="store_true", help="keep documents that the source no longer has")
+    parser.add_argument(
+        "--no-exif", action="store_true",
+        help="keep nothing of what cameras wrote into pictures: time, camera and place are metadata otherwise",
+    )  # fmt: skip
     parser.add_argument(
         "--commit-every",
         type=positive,
@@ -130,7 +134,7 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
             sync = Sync(
                 collection, source, on_bad="fail" if args.on_bad == "fail" else "skip", prefix=args.prefix,
                 take_over=args.take_over, keep_missing=args.keep_missing,
-                commit_every=args.commit_every or COMMIT_EVERY,
+                commit_every=args.commit_every or COMMIT_EVERY, exif=not args.no_exif,
             )  # fmt: skip
             try:
                 summary = sync.run(progress.reach)

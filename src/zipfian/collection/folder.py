@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.collection.collection import Collection
+from zipfian.collection.duplicates import Duplicates, find_duplicates
 from zipfian.collection.facets import Facet, count_column
 from zipfian.collection.items import check_id
 from zipfian.collection.opening import check_bytes, directory_of
@@ -53,7 +54,7 @@ class FolderCollection(Collection):
     ) -> None:
         """Use `Collection.create` or `Collection.open`."""
         self._directory = directory
-        self._trust = Trust() if trust is None else trust
+        self._trust = (Trust() if trust is None else trust).beside(str(directory))
         self._scoring = dict(scoring or {})
         self._cache_bytes = cache_bytes
         self._lock = threading.RLock()
@@ -181,6 +182,9 @@ class FolderCollection(Collection):
         searcher = self.searcher()
         mask = searcher.mask(where)
         return {name: count_column(searcher, mask, name, limit) for name in names}
+
+    def _duplicates(self, threshold: float, field: str | None) -> list[Duplicates]:
+        return find_duplicates(self.searcher(), threshold, field)
 
     def _term(self, field: str, term: str | int, k: int) -> TermPage:
         return term_page(self.searcher(), field, term, k)

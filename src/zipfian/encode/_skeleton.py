@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
+from typing import NamedTuple
 
-from zipfian.errors import LimitExceeded
+from zipfian.encode._bounds import at_most
+from zipfian.encode._boxes import check_boxes, exif_of
 from zipfian.limits import (
     MAX_IMAGE_METADATA,
     MAX_IMAGE_PADDING,
@@ -26,7 +29,11 @@ _SIGNATURES = (
     ("WEBP", re.compile(rb"RIFF....WEBP", re.DOTALL)),
     ("TIFF", re.compile(rb"II[*+]\x00|MM\x00[*+]")),
     ("BMP", re.compile(rb"BM")),
+    ("AVIF", re.compile(rb"....ftypavi[fs]", re.DOTALL)),
+    ("AVIF", re.compile(rb"....ftypm[is]f1.{4}(?:....){0,15}?avif", re.DOTALL)),
+    ("HEIF", re.compile(rb"....ftyp(?:hei[cmsx]|hev[cmx]|m[is]f1)", re.DOTALL)),
 )
+"""The last three are one container, named by what is in it: by its brand, or by a brand it is compatible with."""
 
 _MARKER = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
 """The next marker of a JPEG: neither a stuffed byte, nor padding, nor a restart."""
@@ -45,19 +52,33 @@ def kind_of(data: bytes) -> str | None:
     return next((kind for kind, signature in _SIGNATURES if signature.match(data)), None)
 
 
-def check_parts(data: bytes, kind: str, name: str) -> int:
-    """Refuse a file with too many parts; of a JPEG the number of passes over its pixels, else 1.
+class Parts(NamedTuple):
+    """What a decoder will have to hold."""
 
-    Components that come in passes of their own make two passes at least.
-    """
+    passes: int = 1
+    """Over the pixels of a JPEG. Components that come in passes of their own make two at least."""
+    coded: int = 0
+    """Pixels of the largest frame in the stream of an AVIF, whatever its boxes say."""
+
+
+def check_parts(data: bytes, kind: str, name: str) -> Parts:
+    """Refuse a file with too many parts; what the walk found out about the others."""
     if kind == "JPEG":
-        return _jpeg(data, name)
+        return Parts(passes=_jpeg(data, name))
+    if kind in ("HEIF", "AVIF"):
+        coded = check_boxes(data, kind, name)
+        _walk(_tiff, exif_of(data, name), name)
+        return Parts(coded=coded)
     walk = {"PNG": _png, "GIF": _gif, "WEBP": _webp, "TIFF": _tiff, "BMP": _bmp}[kind]
+    _walk(walk, data, name)
+    return Parts()
+
+
+def _walk(walk: Callable[[bytes, str], None], data: bytes, name: str) -> None:
     try:
         walk(data, name)
     except (struct.error, IndexError):
         pass  # cut short: the decoder says so
-    return 1
 
 
 def _jpeg(data: bytes, name: str) -> int:
@@ -66,15 +87,15 @@ def _jpeg(data: bytes, name: str) -> int:
         code = data[found.start() + 1]
         if not scans:
             padding += found.start() - at
-            _at_most(padding, MAX_IMAGE_PADDING, "bytes of padding", name)
+            at_most(padding, MAX_IMAGE_PADDING, "bytes of padding", name)
         parts += 1
-        _at_most(parts, MAX_IMAGE_PARTS, "segments", name)
+        at_most(parts, MAX_IMAGE_PARTS, "segments", name)
         at = found.end()
         if code == _SOS:
             if not scans:
-                _at_most(at, MAX_IMAGE_METADATA, "bytes before its pixels", name)
+                at_most(at, MAX_IMAGE_METADATA, "bytes before its pixels", name)
             scans += 1
-            _at_most(scans, MAX_JPEG_SCANS, "passes over its pixels", name)
+            at_most(scans, MAX_JPEG_SCANS, "passes over its pixels", name)
             if scans == 1 and data[at + 2 : at + 3] != bytes([components]):
                 scans = 2  # some components come later: the decoder keeps what it has, as between passes
         elif code in _FRAMES:
@@ -84,7 +105,7 @@ def _jpeg(data: bytes, name: str) -> int:
         if code not in (_EOI, _TEM, _SOI):
             at += int.from_bytes(data[at : at + 2], "big")
     if not scans:
-        _at_most(padding + len(data) - at, MAX_IMAGE_PADDING, "bytes of padding", name)
+        at_most(padding + len(data) - at, MAX_IMAGE_PADDING, "bytes of padding", name)
     return max(scans, 1)
 
 
@@ -92,7 +113,7 @@ def _png(data: bytes, name: str) -> None:
     at, parts = 8, 0
     while at < len(data):
         parts += 1
-        _at_most(parts, MAX_IMAGE_PARTS, "chunks", name)
+        at_most(parts, MAX_IMAGE_PARTS, "chunks", name)
         at += 12 + struct.unpack_from(">I", data, at)[0]
 
 
@@ -105,12 +126,12 @@ def _gif(data: bytes, name: str) -> None:
         at += 2
         while size := data[at]:
             parts += 1
-            _at_most(parts, MAX_IMAGE_PARTS, "blocks", name)
+            at_most(parts, MAX_IMAGE_PARTS, "blocks", name)
             at += 1 + size
         at += 1
         parts += 1
-        _at_most(parts, MAX_IMAGE_PARTS, "blocks", name)
-    _at_most(at, MAX_IMAGE_METADATA, "bytes before its pixels", name)
+        at_most(parts, MAX_IMAGE_PARTS, "blocks", name)
+    at_most(at, MAX_IMAGE_METADATA, "bytes before its pixels", name)
 
 
 def _webp(data: bytes, name: str) -> None:
@@ -118,9 +139,9 @@ def _webp(data: bytes, name: str) -> None:
     while at + 8 <= len(data):
         kind, size = struct.unpack_from("<4sI", data, at)
         parts += 1
-        _at_most(parts, MAX_IMAGE_PARTS, "chunks", name)
+        at_most(parts, MAX_IMAGE_PARTS, "chunks", name)
         if kind in (b"ICCP", b"EXIF", b"XMP "):
-            _at_most(size, MAX_IMAGE_METADATA, "bytes of metadata", name)
+            at_most(size, MAX_IMAGE_METADATA, "bytes of metadata", name)
         at += 8 + size + size % 2
 
 
@@ -131,7 +152,7 @@ def _tiff(data: bytes, name: str) -> None:
     head, entry, inline = ("Q", "HHQ", 8) if big else ("H", "HHI", 4)
     at = struct.unpack_from(order + ("Q" if big else "I"), data, 8 if big else 4)[0]
     (tags,) = struct.unpack_from(order + head, data, at)
-    _at_most(tags, MAX_IMAGE_PARTS, "tags", name)
+    at_most(tags, MAX_IMAGE_PARTS, "tags", name)
     at += struct.calcsize(order + head)
     held = 0
     for _ in range(tags):
@@ -140,8 +161,8 @@ def _tiff(data: bytes, name: str) -> None:
         size = count * _TYPE_BYTES.get(kind, 0)
         held += size if size > inline else 0
         if tag in _STRIPS:
-            _at_most(count, MAX_IMAGE_PARTS, "strips or tiles", name)
-        _at_most(held, MAX_IMAGE_METADATA, "bytes of tags", name)
+            at_most(count, MAX_IMAGE_PARTS, "strips or tiles", name)
+        at_most(held, MAX_IMAGE_METADATA, "bytes of tags", name)
 
 
 def _bmp(data: bytes, name: str) -> None:
@@ -150,10 +171,5 @@ def _bmp(data: bytes, name: str) -> None:
     width, height, _, _, compression = struct.unpack_from("<iiHHI", data, 18)
     if compression in _RLE:
         pixels = abs(width * height)
-        _at_most(pixels, MAX_RLE_PIXELS, "pixels in run lengths", name)
-        _at_most(len(data), 3 * pixels + MAX_IMAGE_PADDING, "bytes of run lengths", name)
-
-
-def _at_most(found: int, limit: int, what: str, name: str) -> None:
-    if found > limit:
-        raise LimitExceeded(f"{name}: more than {limit:,} {what}, which no real picture has; save it anew")
+        at_most(pixels, MAX_RLE_PIXELS, "pixels in run lengths", name)
+        at_most(len(data), 3 * pixels + MAX_IMAGE_PADDING, "bytes of run lengths", name)

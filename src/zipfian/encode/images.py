@@ -1,4 +1,4 @@
-"""The one place where picture files are decoded: JPEG, PNG, WebP, GIF, BMP and TIFF to RGB pixels.
+"""The one place where picture files are decoded: JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF and HEIC to RGB pixels.
 
 The first frame or page is used, rotated as its EXIF entry says, and laid on white where it is transparent. Colour
 profiles are ignored. A file that is too large in bytes, pixels, parts or in what decoding it would take is an error
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.encode._orientation import orientation
+from zipfian.encode._orientation import exif_bytes, orientation
 from zipfian.encode._skeleton import check_parts, kind_of
 from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded, MissingExtra
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_IMAGE_MEMORY, MAX_IMAGE_PIXELS, MAX_IMAGE_SIDE, MAX_JPEG_PIXELS
@@ -33,20 +33,34 @@ ImageSource = str | os.PathLike[str] | bytes | Pixels
 """A file, its bytes, or pixels (height, width, 3) that are already decoded."""
 
 FORMATS = {
-    "JPEG": ("JpegImagePlugin", "JpegImageFile"),
-    "PNG": ("PngImagePlugin", "PngImageFile"),
-    "WEBP": ("WebPImagePlugin", "WebPImageFile"),
-    "GIF": ("GifImagePlugin", "GifImageFile"),
-    "BMP": ("BmpImagePlugin", "BmpImageFile"),
-    "TIFF": ("TiffImagePlugin", "TiffImageFile"),
+    "JPEG": ("PIL.JpegImagePlugin", "JpegImageFile"),
+    "PNG": ("PIL.PngImagePlugin", "PngImageFile"),
+    "WEBP": ("PIL.WebPImagePlugin", "WebPImageFile"),
+    "GIF": ("PIL.GifImagePlugin", "GifImageFile"),
+    "BMP": ("PIL.BmpImagePlugin", "BmpImageFile"),
+    "TIFF": ("PIL.TiffImagePlugin", "TiffImageFile"),
+    "AVIF": ("PIL.AvifImagePlugin", "AvifImageFile"),
+    "HEIF": ("pillow_heif", "HeifImageFile"),
 }
-"""Module and class of Pillow's reader of each format; no other of its readers is ever tried."""
+"""Module and class of the reader of each format; no other of Pillow's readers is ever tried."""
 
-SUFFIXES = frozenset({".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
+SUFFIXES = frozenset(
+    {".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".heif", ".hif"}
+)
 """File names that are worth trying; what a file holds is decided by its content."""
 
-_DAMAGE = (OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError, OverflowError, struct.error)
-"""What Pillow raises for files that are not what they say."""
+_DAMAGE = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    LookupError,
+    TypeError,
+    OverflowError,
+    RuntimeError,
+    struct.error,
+)
+"""What Pillow and the reader of HEIC raise for files that are not what they say."""
 
 _LARGE = 32 * 1024 * 1024
 """Pictures that take more than this are decoded one at a time, however many threads there are."""
@@ -59,6 +73,8 @@ _STORED = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16L": 2, "I;16B": 2, "I;16N": 2
 """Bytes that Pillow keeps for a pixel, where it is not four."""
 _WEBP_BYTES = 12
 """Per pixel, measured: two canvases and a copy, which live as long as the file is open."""
+_AVIF_BYTES = 12
+"""Per pixel: three planes in 16 bits, and the picture before it is Pillow's; 6 measured in the usual 8 bits."""
 _STRIP_BYTES = 8
 """Per pixel: a strip of a TIFF may be the whole page, in 16 bits a channel."""
 _COEFFICIENT_BYTES = 2
@@ -110,6 +126,12 @@ def decoded(source: ImageSource, *, reduce_to: int | None = None) -> Iterator[Im
             raise ImageUnreadable(name, "there is not enough memory to decode it; save it smaller") from error
 
 
+def look_at(source: str | os.PathLike[str] | bytes) -> tuple[int, int, bytes]:
+    """Width and height of a picture as it is seen, and its EXIF, as it stands in the file; nothing is decoded."""
+    name = name_of(source)
+    return _Opened(_read(source, name), name, None).head()
+
+
 class _Opened:
     """A picture file whose head has been read and found to be within every limit."""
 
@@ -118,14 +140,17 @@ class _Opened:
         kind = kind_of(data)
         if kind is None:
             raise ImageUnreadable(name, f"no picture of a known format ({', '.join(FORMATS)})")
-        self._name = name
-        passes = check_parts(data, kind, name)
-        module, reader = FORMATS[kind]
+        self._name, self._data = name, data
+        parts = check_parts(data, kind, name)
+        self._coded = parts.coded
+        reader = _reader(kind, name)
         try:
-            self._image = getattr(importlib.import_module(f"PIL.{module}"), reader)(io.BytesIO(data))
+            self._image = reader(io.BytesIO(data))
             _check_size(self._image, name, MAX_JPEG_PIXELS if kind == "JPEG" else MAX_IMAGE_PIXELS)
             full = self._image.width * self._image.height
-            if reduce_to is not None:
+            if (
+                reduce_to is not None and kind == "JPEG"
+            ):  # a HEIC would show its thumbnail, which may be of something else
                 self._image.draft(None, (reduce_to, reduce_to))
             _check_size(self._image, name, MAX_IMAGE_PIXELS)
             self._turn = orientation(self._image)
@@ -135,7 +160,7 @@ class _Opened:
             if isinstance(error, LimitExceeded):
                 raise
             raise _damaged(name, error) from error
-        self.needs = len(data) + self._pixel_bytes(kind) + (self._coefficients(full) if passes > 1 else 0)
+        self.needs = len(data) + self._pixel_bytes(kind) + (self._coefficients(full) if parts.passes > 1 else 0)
         if self.needs > MAX_IMAGE_MEMORY:
             raise LimitExceeded(
                 f"{name}: decoding its {self.size} pixels ({kind}, {self._image.mode}) would take {self.needs:,} bytes "
@@ -146,6 +171,13 @@ class _Opened:
     def size(self) -> str:
         """For messages."""
         return f"{self._image.width:,} x {self._image.height:,}"
+
+    def head(self) -> tuple[int, int, bytes]:
+        """Width and height when it is upright, and EXIF; of a TIFF that is the file itself."""
+        with self._image as image:
+            width, height = image.size
+            exif = self._data if image.format == "TIFF" else exif_bytes(image.info)
+        return (height, width, exif) if self._turn >= 5 else (width, height, exif)
 
     def to_rgb(self) -> Image.Image:
         """Decode it."""
@@ -167,11 +199,31 @@ class _Opened:
             made += _WEBP_BYTES
         elif kind == "TIFF":
             made = max(made, _STRIP_BYTES)
-        return int(image.width * image.height * (stored + made))
+        elif kind == "AVIF":
+            made += _AVIF_BYTES
+        elif kind == "HEIF":
+            made += _heif_bytes(image)
+        return int(max(image.width * image.height, self._coded) * (stored + made))
 
     def _coefficients(self, pixels: int) -> int:
         """A JPEG in several passes is held whole at full size, however small it is decoded."""
         return int(pixels * _COEFFICIENT_BYTES * max(1, self._image.layers))
+
+
+def _reader(kind: str, name: str) -> Any:
+    module, reader = FORMATS[kind]
+    try:
+        return getattr(importlib.import_module(module), reader)
+    except ImportError as error:
+        raise ImageUnreadable(name, "a HEIC picture; to read those: pip install 'zipfian[heic]'") from error
+
+
+def _heif_bytes(image: Image.Image) -> float:
+    """Per pixel: the planes of the decoder, and the picture in bytes before it is Pillow's."""
+    deep = 2 if image.info.get("bit_depth", 16) > 8 else 1
+    colours = {400: 0.0, 420: 0.5, 422: 1.0}.get(image.info.get("chroma", 444), 2.0)
+    channels = len(image.getbands())
+    return deep * (1 + colours + (channels in (2, 4)) + channels)
 
 
 def _damaged(name: str, error: Exception) -> ImageUnreadable:

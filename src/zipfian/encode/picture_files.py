@@ -13,7 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zipfian.errors import ImageUnreadable, LimitExceeded, MissingExtra, NotAFile, NotTrusted, ZipfianError
+from zipfian.errors import (
+    ImageUnreadable,
+    LimitExceeded,
+    MissingExtra,
+    NotAFile,
+    NotTrusted,
+    PictureGone,
+    ZipfianError,
+)
 from zipfian.limits import MAX_IMAGE_BYTES
 from zipfian.storage.regular import look, read_regular, sha256_of
 
@@ -68,7 +76,7 @@ def read(path: str, size: int | None = None) -> bytes:
 
 def told(error: ZipfianError | OSError) -> str:
     """Why something of a document could not be read, without saying where it is: results travel further than paths."""
-    if isinstance(error, ImageUnreadable | NotAFile):
+    if isinstance(error, ImageUnreadable | NotAFile | PictureGone):
         return error.problem
     if isinstance(error, NotTrusted):
         return "the picture may not be opened; name the folder it is in with pictures=[FOLDER], or --pictures FOLDER"

@@ -166,7 +166,7 @@ def read_picture(path: Path, doc_id: str, caption: Path | None = None) -> FoundD
         return text
     image = os.path.abspath(path)
     metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip("."), IMAGE_COLUMN: image}
-    return FoundDocument(doc_id, text.strip() or None, metadata, str(path), image)
+    return FoundDocument(doc_id, text.strip() or None, metadata, str(path), image, photo=True)
 
 
 def picture_problem(path: Path) -> str:

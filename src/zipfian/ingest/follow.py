@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zipfian.collection.following import BadItem, Synced
+from zipfian.encode.exif import EXIF_COLUMNS, photo_metadata
 from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN, Stamp
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.ingest.fitting import Fitting
@@ -64,6 +65,7 @@ def sync(
     take_over: bool = False,
     keep_missing: bool = False,
     commit_every: int = COMMIT_EVERY,
+    exif: bool = True,
     **reading: Any,
 ) -> Synced:
     """Make a collection follow a source: add what is new, replace what has changed, remove what is gone, commit.
@@ -90,6 +92,9 @@ def sync(
         Keep documents that the source no longer has.
     commit_every
         Changed documents after which what is done is made durable.
+    exif
+        Keep what cameras wrote into the pictures of a folder, as metadata: `taken`, `camera`, `latitude`, `longitude`,
+        and `width` and `height`. Without it, what an earlier run kept of them is taken out again.
     **reading
         `id_column`, `text_column`, `image_column`, `follow_links`, `exclude`, `default_excludes`: as for `open_source`.
 
@@ -126,7 +131,7 @@ def sync(
         opened = open_source(source, **reading)
     run = Sync(
         collection, opened, on_bad=on_bad, prefix=prefix, take_over=take_over, keep_missing=keep_missing,
-        commit_every=commit_every,
+        commit_every=commit_every, exif=exif,
     )  # fmt: skip
     return run.run(progress)
 
@@ -137,7 +142,7 @@ class Sync:
     def __init__(
         self, collection: Collection, source: Source, *, on_bad: OnBad = "fail", prefix: str = "",
         take_over: bool = False, keep_missing: bool = False, commit_every: int = COMMIT_EVERY,
-        clock: Callable[[], float] = time.monotonic,
+        exif: bool = True, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         if on_bad not in ("fail", "skip") and not callable(on_bad):
             raise InvalidInput(f"on_bad must be 'fail', 'skip' or a function of a BadItem, not {shown(on_bad)}")
@@ -154,6 +159,7 @@ class Sync:
         self._pictures = any(field.reads == "image" for field in fields)
         self._bad, self._prefix, self._take_over = on_bad, prefix, take_over
         self._keep_missing, self._commit_every = keep_missing, commit_every
+        self._exif = exif
         self._clock = clock
         self._last_commit = clock()
         self._seen: set[str] = set()
@@ -196,7 +202,8 @@ class Sync:
             return
         refused: dict[str, str] = {}
         documents = [
-            document.to_dict(self._pictures) | {"metadata": {**document.metadata, **_stamp(document)}}
+            document.to_dict(self._pictures)
+            | {"metadata": {**self._photo(document), **document.metadata, **_stamp(document)}}
             for document, _ in batch.changes
         ]
         self.collection.add(
@@ -261,8 +268,19 @@ class Sync:
             "give this source ids of its own (prefix, --prefix), or replace such documents (take_over, --take-over)"
         )
 
+    def _photo(self, document: FoundDocument) -> dict[str, Any]:
+        """What the camera wrote, where the collection has no column of that name and another type."""
+        if not (self._exif and document.photo and document.image is not None):
+            return {}
+        known = self.collection.columns
+        found = photo_metadata(document.image)
+        return {
+            name: value for name, value in found.items() if known.get(name, EXIF_COLUMNS[name]) == EXIF_COLUMNS[name]
+        }
+
     def _same(self, new: FoundDocument, old: Document) -> bool:
-        kept = {key: value for key, value in old.metadata.items() if key not in STAMP_COLUMNS}
+        written = {*STAMP_COLUMNS, *(EXIF_COLUMNS if new.photo and self._exif else ())}
+        kept = {key: value for key, value in old.metadata.items() if key not in written}
         if old.text != new.text or kept != new.metadata:
             return False
         return new.image is None or _same_picture(new.image, dict(old.metadata))

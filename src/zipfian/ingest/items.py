@@ -43,6 +43,8 @@ class FoundDocument:
     """File, and line of a record, for messages."""
     image: str | None = None
     """Absolute path of its picture."""
+    photo: bool = False
+    """Whether the picture is itself the document, so that what the camera wrote into it are its metadata."""
 
     def to_dict(self, pictures: bool = True) -> dict[str, Any]:
         """The form that `Collection.add` takes; without `pictures` only the path of the picture is kept."""

@@ -47,7 +47,10 @@ Picture = Annotated[
     BeforeValidator(_decoded, json_schema_input_type=str),
     Field(
         min_length=1,
-        description="The file of a picture (JPEG, PNG, WebP, GIF, BMP or TIFF) in base64. No path and no URL is read.",
+        description=(
+            "The file of a picture (JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF or HEIC) in base64. "
+            "No path and no URL is read."
+        ),
         json_schema_extra={"contentEncoding": "base64"},
     ),
 ]
