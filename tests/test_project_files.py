@@ -70,6 +70,20 @@ def supported() -> list[str]:
     return [match[1] for match in found if match]
 
 
+def test_the_readme_lists_every_extra_and_what_it_brings() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    listed = {
+        row[1]: [name for name in row[2].strip().split(", ") if name]
+        for row in re.finditer(
+            r"^\| `([a-z]+)` \| [^|]+ \|([^|]*)\|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE
+        )
+        if row[1] in extras
+    }
+    wanted = {name: [re.split("[<>=]", package)[0] for package in needs] for name, needs in extras.items()}
+    del wanted["dev"]
+    assert listed == wanted | {"all": []}
+
+
 def test_hooks_are_our_own_tools() -> None:
     (repository,) = read(ROOT / ".pre-commit-config.yaml")["repos"]
     assert repository["repo"] == "local"

@@ -170,7 +170,7 @@ def _papers(folder: Path) -> None:
 def _broken(folder: Path) -> None:
     _write(folder / "locked.pdf", pdf(["secret"], encrypt=True))
     _write(folder / "cut.pdf", pdf(["This file was not copied to its end."])[:300])
-    _write(folder / "bomb.docx", docx([], body="<w:p/>" * 24_000_000))
+    _write(folder / "bomb.docx", docx([], body="<w:p/>" * 12_000_000))
     _write(folder / "latin.txt", "Café".encode("cp1252"))
     _write(folder / "photo.jpg", b"\xff\xd8\xff\xe0 not a picture")
     _write(folder / "columns.csv", "who,when\nAnn,today\n")

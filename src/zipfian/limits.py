@@ -222,7 +222,7 @@ MAX_FRONT_KEYS = 200
 MAX_DOCUMENT_PAGES = 10_000
 """Pages of a PDF."""
 
-MAX_DOCUMENT_UNPACKED = 8 * MAX_TEXT_CHARS
+MAX_DOCUMENT_UNPACKED = 4 * MAX_TEXT_CHARS
 """Bytes of one part of a Word file, unpacked: markup around the text included."""
 
 MAX_DOCUMENT_MEMORY = 1024 * 1024 * 1024

@@ -284,6 +284,58 @@ def test_pages_and_many_queries(make: Make) -> None:
         assert len(page.to_arrow()) == len(page) and page[0].id in page._repr_html_()
 
 
+def test_updates_change_what_is_given(make: Make) -> None:
+    with make() as c:
+        c.add([{"id": "a", "text": "old apple", "metadata": {"year": 2020, "lang": "en"}, "vector": [1.0, 0.0]}])
+        c.add([{"id": "b", "text": "pear", "vector": [0.0, 1.0]}])
+        c.commit()
+        assert c.update([{"id": "a", "metadata": {"year": 2021, "lang": None, "read": True}}]) == 1
+        c.commit()
+        assert (c.get("a").text, c.get("a").metadata) == ("old apple", {"year": 2021, "read": True})
+        assert ids(c.search("apple", where={"read": True})) == ["a"] and list(c.ids()) == ["b", "a"]
+        assert c.update([{"id": "a", "text": "new plum"}, {"id": "b", "vector": [0.5, 0.5]}]) == 2
+        c.commit()
+        assert c.get("a").metadata == {"year": 2021, "read": True}
+        assert ids(c.search("plum")) == ["a"] and ids(c.search("apple")) == [] and ids(c.search("pear")) == ["b"]
+        assert c.vector("a").tolist() == [1.0, 0.0] and c.vector("b").tolist() == [0.5, 0.5]
+        assert c.update([{"id": "a", "text": None}]) == 1
+        c.commit()
+        assert c.get("a").text is None and c.get("a").metadata["year"] == 2021
+
+
+def test_updates_that_cannot_be(make: Make) -> None:
+    with make() as c:
+        c.add([{"id": "a", "text": "apple", "metadata": {"year": 2020}}])
+        c.commit()
+        with pytest.raises(InvalidInput, match="document 'nobody' is not in the collection: add it, or use upsert"):
+            c.update([{"id": "a", "text": "first"}, {"id": "nobody", "text": "x"}, {"id": "a", "text": "last"}])
+        for wrong in ({"id": "a", "metadata": {"year": "late"}}, {"id": "a", "txt": "x"}, {"text": "x"}, "a"):
+            with pytest.raises(InvalidInput):
+                c.update([wrong])
+        with pytest.raises(InvalidInput, match="put a single document into a list"):
+            c.update({"id": "a", "text": "x"})
+        c.commit()
+        assert c.get("a").text == "first" and c.get("a").metadata == {"year": 2020}, (
+            "those before a bad one are changed"
+        )
+
+
+def test_an_update_encodes_only_what_it_must(make: Make, tmp_path: Path) -> None:
+    sae, encoder = toy_vocabulary(tmp_path / "sae"), ToyText(str(tmp_path))
+    fields = {"words": Words(), "latent": Latent(sae, encoder=encoder), "dense": Dense(encoder=encoder)}
+    with make(fields) as c:
+        c.add([{"id": "a", "text": "a puppy"}, {"id": "b", "text": "a car"}])
+        c.commit()
+        before = {name: c.search("puppy", fields=name)[0].score for name in fields}
+        c.update([{"id": "a", "metadata": {"seen": True}}])
+        c.commit()
+        assert {name: c.search("puppy", fields=name)[0].score for name in fields} == before
+        c.update([{"id": "b", "text": "a puppy"}, {"id": "a", "text": "a car"}])
+        c.commit()
+        assert {name: c.search("puppy", fields=name)[0].id for name in fields} == dict.fromkeys(fields, "b")
+        assert {name: c.search("puppy", fields=name)[0].score for name in fields} == before
+
+
 def test_documents_page_by_page(make: Make) -> None:
     with make() as c:
         c.add({"id": f"d{i}", "text": "word", "metadata": {"odd": bool(i % 2)}} for i in range(20))

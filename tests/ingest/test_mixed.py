@@ -67,6 +67,8 @@ def test_a_table_that_cannot_be_read_is_named_and_the_rest_goes_on(mixed: Path) 
         bad["who.csv"].problem.startswith("no column such as 'text'") and "found: who, when" in bad["who.csv"].problem
     )
     assert len(ids(mixed)) == 5
+    survey = open_source(mixed).survey()
+    assert (survey.items, survey.texts) == (8, 5), "judging a folder is no reason to stop"
 
 
 def test_columns_may_be_named_where_there_are_records(mixed: Path, tmp_path: Path) -> None:

@@ -165,8 +165,25 @@ class Collection(Looking, ABC):
         return self._put(items, existing, progress, skipped)
 
     def upsert(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
-        """Add documents, replacing those with the same id, which go last in order; arguments as for `add`."""
+        """Add documents, replacing those of the same id as a whole (`update` keeps what is not given); see `add`."""
         return self.add(items, "replace", progress)
+
+    def update(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
+        """Change parts of documents that are there, which go last in order; returns how many.
+
+        `items` have an `id` and what is to change: text, image, terms, vectors and each column of `metadata` replace
+        what was there (None takes a column away). The rest stays, and is not encoded again. `progress` is as for `add`.
+
+        Examples
+        --------
+        >>> import tempfile, zipfian as zf
+        >>> notes = zf.Collection.create(tempfile.mkdtemp() + "/notes.zf")
+        >>> _ = notes.add([{"id": "a", "text": "Cats sleep.", "metadata": {"year": 2020, "lang": "en"}}])
+        >>> _ = notes.update([{"id": "a", "metadata": {"year": 2021, "read": True}}]), notes.commit()
+        >>> notes.get("a").text, notes.get("a").metadata
+        ('Cats sleep.', {'year': 2021, 'lang': 'en', 'read': True})
+        """
+        return self._update(items, progress)
 
     def copy_from(
         self, path: str | os.PathLike[str], existing: Existing = "replace",
@@ -454,6 +471,9 @@ class Collection(Looking, ABC):
     def _put(
         self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None, skipped: Skipped | None
     ) -> int: ...
+
+    @abstractmethod
+    def _update(self, items: Iterable[Any], progress: Callable[[int], None] | None) -> int: ...
 
     @abstractmethod
     def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int: ...

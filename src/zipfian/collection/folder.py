@@ -116,6 +116,10 @@ class FolderCollection(Collection):
         with self._lock:
             return self._writing().put(items, existing, progress, skipped)
 
+    def _update(self, items: Iterable[Any], progress: Callable[[int], None] | None) -> int:
+        with self._lock:
+            return self._writing().update(items, progress)
+
     def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
         with self._lock:
             return self._writing().put_stored(items, existing, progress)

@@ -12,7 +12,9 @@ from zipfian.collection.batch import make_batch
 from zipfian.collection.encoding import Encoding, Problem
 from zipfian.collection.items import check_id, check_item, given_id, terms_item
 from zipfian.collection.settings import Settings
+from zipfian.collection.stored import stored_item
 from zipfian.collection.transforms import finder, keep
+from zipfian.collection.updating import changed_inputs, changes, not_there, updated
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.fields.base import Field
@@ -126,6 +128,55 @@ class Store:
         taken += self._keep(chunk, existing, None, encoded=True)
         if progress:
             progress(taken)
+        return taken
+
+    def update(self, items: Iterable[Any], progress: Callable[[int], None] | None) -> int:
+        """Change parts of documents that are there; returns how many. Those before a bad one are changed."""
+        taken, chunk = 0, dict[str, tuple[Item, frozenset[str]]]()
+        try:
+            for raw in changes(items):
+                if raw["id"] in chunk or len(chunk) >= _LOOKUP:
+                    full, chunk = chunk, {}
+                    taken += self._change(full)
+                    if progress:
+                        progress(taken)
+                chunk[raw["id"]] = self._updated(raw)
+        finally:
+            taken += self._change(chunk)
+        if progress:
+            progress(taken)
+        return taken
+
+    def _updated(self, raw: Mapping[str, Any]) -> tuple[Item, frozenset[str]]:
+        """A document as it will be, and what of it fields have to read again."""
+        new, _ = check_item(raw, self.settings, self.settings.columns, self._dims)
+        old = self._items.get(new.id)
+        if old is None:
+            (place,) = self._locate([new.id])
+            if place is None:
+                raise not_there(new.id)
+            old = stored_item(self._readers[place[0]], self.settings.fields, place[1])
+        changed = changed_inputs(raw)
+        return updated(old, new, changed, self.settings.fields), changed
+
+    def _change(self, chunk: Mapping[str, tuple[Item, frozenset[str]]]) -> int:
+        """Encode what has changed, and take the documents in the place of those that were there."""
+        self.settings = self.settings.tell([item for item, _ in chunk.values()])
+        problems: dict[str, Problem] = {}
+        for source in ("text", "image"):
+            again = [item for item, changed in chunk.values() if source in changed]
+            read = {name: field for name, field in self.settings.fields.items() if field.reads == source}
+            if again and read:
+                found = Encoding(read, self._encodings).fill(again)
+                problems |= {again[i].id: problem for i, problem in found.items()}
+        taken = 0
+        for (item, _), place in zip(chunk.values(), self._locate(list(chunk)), strict=True):
+            if item.id in problems:
+                raise _named(problems[item.id], item)
+            self._take(item, place)
+            taken += 1
+        if self._nbytes > self.memory_bytes:
+            self.flush()
         return taken
 
     def _keep(self, items: Sequence[Item], existing: Existing, skipped: Skipped | None, encoded: bool = False) -> int:

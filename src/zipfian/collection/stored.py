@@ -15,6 +15,7 @@ from zipfian.errors import FingerprintMismatch
 from zipfian.fields.base import Field, VectorField
 from zipfian.fields.item import Item
 from zipfian.fields.reader import unit
+from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
 from zipfian.types import Passages
 
@@ -39,7 +40,7 @@ def stored_items(snapshot: Snapshot, fields: Mapping[str, Field]) -> Iterator[It
         terms = {
             n: segment.fields[n].to_batch() for n, field in fields.items() if not field.lexical and n in segment.fields
         }
-        made = {field.stored_as(n): n for n, field in fields.items() if isinstance(field, VectorField)}
+        made = _made_by(fields)
         for doc in np.flatnonzero(segment.live).tolist():
             text, metadata = segment.docs.content(doc)
             item = Item(segment.docs.id(doc), text, {}, {}, metadata, 0)
@@ -48,14 +49,40 @@ def stored_items(snapshot: Snapshot, fields: Mapping[str, Field]) -> Iterator[It
                     part = slice(int(batch.indptr[at]), int(batch.indptr[at + 1]))
                     ids = np.asarray(batch.terms)[batch.indices[part]].astype(np.int32)
                     row.terms[name] = (ids, np.asarray(batch.tf[part]))
-            for name in segment.dims:
-                if (vectors := segment.vectors_of(name)) is None:
-                    continue
-                for row, at in _rows(item, made.get(name, ""), vectors.passages, doc):
-                    if vectors.present(name)[at]:
-                        row.vectors[name] = vectors.rows(name, np.array([at]))[0]
+            _give_vectors(item, segment, made, doc)
             item.nbytes = waiting_nbytes(item)
             yield item
+
+
+def stored_item(segment: SegmentReader, fields: Mapping[str, Field], doc: int) -> Item:
+    """One document of a segment, as `stored_items` gives all: from the forward index, so it costs by its own terms."""
+    text, metadata = segment.docs.content(doc)
+    item = Item(segment.docs.id(doc), text, {}, {}, metadata, 0)
+    for name, field in fields.items():
+        reader = None if field.lexical else segment.fields.get(name)
+        if reader is None:
+            continue
+        for row, at in _rows(item, name, reader.passages, doc):
+            places = reader.forward(at).tolist()
+            ids = np.array([reader.term(place) for place in places], np.int32)
+            row.terms[name] = (ids, np.array([reader.tf(place, at) for place in places]))
+    _give_vectors(item, segment, _made_by(fields), doc)
+    item.nbytes = waiting_nbytes(item)
+    return item
+
+
+def _made_by(fields: Mapping[str, Field]) -> dict[str, str]:
+    """Names of vectors to the fields that make them."""
+    return {field.stored_as(n): n for n, field in fields.items() if isinstance(field, VectorField)}
+
+
+def _give_vectors(item: Item, segment: SegmentReader, made: Mapping[str, str], doc: int) -> None:
+    for name in segment.dims:
+        if (vectors := segment.vectors_of(name)) is None:
+            continue
+        for row, at in _rows(item, made.get(name, ""), vectors.passages, doc):
+            if vectors.present(name)[at]:
+                row.vectors[name] = vectors.rows(name, np.array([at]))[0]
 
 
 def _rows(item: Item, field: str, passages: Passages | None, doc: int) -> Iterator[tuple[Item, int]]:

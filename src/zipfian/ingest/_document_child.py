@@ -87,12 +87,15 @@ def parse(archive: zipfile.ZipFile, name: str, start: Any, end: Any, data: Any, 
     parser.CharacterDataHandler = data
     parser.StartDoctypeDeclHandler = refuse
     parser.buffer_text = True
+    too_much = Unread(f"unpacks to more than {limits['unpacked']:,} bytes")
     total = 0
+    if archive.getinfo(name).file_size > limits["unpacked"]:  # what it says itself, which may be a lie
+        raise too_much
     with archive.open(name) as part:
         while block := part.read(BLOCK):
             total += len(block)
             if total > limits["unpacked"]:
-                raise Unread(f"unpacks to more than {limits['unpacked']:,} bytes")
+                raise too_much
             parser.Parse(block, False)
     parser.Parse(b"", True)
 

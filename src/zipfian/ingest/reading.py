@@ -24,7 +24,7 @@ def read_folder(folder: Path, found: Found, columns: Columns) -> Iterator[FoundD
     yield from found.bad
     named: set[str] = set()
     for path in _in_order(folder, found.records):
-        for item in _records(folder, path, columns):
+        for item in read_table(folder, path, columns):
             if isinstance(item, FoundDocument) and item.image is not None:
                 named.add(item.image)
             yield item
@@ -48,7 +48,7 @@ def read_file(
         return BadItem(str(path), problem_of(error, path), doc_id)
 
 
-def _records(folder: Path, path: Path, columns: Columns) -> Iterator[FoundDocument | BadItem]:
+def read_table(folder: Path, path: Path, columns: Columns) -> Iterator[FoundDocument | BadItem]:
     """The documents of one file among others: their ids begin with its name, and it says where they come from."""
     inside = _below(folder, path)
     about = {"path": inside, "type": suffix_of(path.name).lstrip(".")}

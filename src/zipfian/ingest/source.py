@@ -29,7 +29,7 @@ from zipfian.ingest.items import (
     FoundDocument,
 )
 from zipfian.ingest.lines import numbered_lines
-from zipfian.ingest.reading import read_file, read_folder
+from zipfian.ingest.reading import read_file, read_folder, read_table
 from zipfian.ingest.records import read_records
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ class Source:
 
     def survey(self) -> Survey:
         """What it holds; of a file of records the beginning is read, of a folder the names and some texts."""
-        return self._records() if self.found is None else self._folder(self.found)
+        return _judged(self.path, self.read()) if self.found is None else self._folder(self.found)
 
     def _folder(self, found: Found) -> Survey:
         texts = [*found.texts, *found.captions.values()]
@@ -137,7 +137,8 @@ class Source:
         with Documents() as documents:
             read = [read_file(p, p.name, documents) for p in _some(found.documents, SAMPLE_DOCUMENTS)]
         papers = _Part.of(len(found.documents), [d.text for d in read if isinstance(d, FoundDocument) and d.text])
-        records = [Source(path, self.columns).survey() for path in _some(found.records, SAMPLE_FILES)]
+        some = _some(found.records, SAMPLE_FILES)
+        records = [_judged(path, read_table(self.path, path, self.columns)) for path in some]
         scale = len(found.records) / len(records) if records else 0.0
         items: int | None = len(found.texts) + len(found.documents) + len(found.pictures)
         if scale > 1 or any(one.items is None for one in records):
@@ -157,26 +158,6 @@ class Source:
             _beginnings([*plain.sample, *papers.sample, *_some(several, SAMPLE_TEXTS)]),
             others,
         )
-
-    def _records(self) -> Survey:
-        head = list(itertools.islice(self.read(), SAMPLE))
-        good = [d for d in head if isinstance(d, FoundDocument)]
-        items = len(head) if len(head) < SAMPLE else self._count()
-        scale = (items or len(head)) / len(head) if head else 1.0
-        texts = [d.text for d in good if d.text]
-        pictures = sum(d.image is not None for d in good)
-        captions = sum(d.image is not None and bool(d.text) for d in good)
-        sample = _some(texts, SAMPLE_TEXTS)
-        return Survey(
-            items, round(len(texts) * scale), round(pictures * scale), round(captions * scale),
-            round(sum(map(len, texts)) * scale), _beginnings(sample),
-        )  # fmt: skip
-
-    def _count(self) -> int | None:
-        """Records of a long file, where counting lines tells."""
-        if self.path.suffix.lower() not in JSONL_SUFFIXES:
-            return None
-        return sum(1 for _, line in numbered_lines(self.path) if line is None or line.strip())
 
 
 def open_source(
@@ -252,6 +233,28 @@ def open_source(
             f"{place}: not a kind of file that can be read; give a folder or one of {', '.join(sorted(known))}"
         )
     return Source(place, columns)
+
+
+def _judged(path: Path, found: Iterator[FoundDocument | BadItem]) -> Survey:
+    """What a file of records holds, by its beginning."""
+    head = list(itertools.islice(found, SAMPLE))
+    good = [d for d in head if isinstance(d, FoundDocument)]
+    items = len(head) if len(head) < SAMPLE else _count(path)
+    scale = (items or len(head)) / len(head) if head else 1.0
+    texts = [d.text for d in good if d.text]
+    pictures = sum(d.image is not None for d in good)
+    captions = sum(d.image is not None and bool(d.text) for d in good)
+    return Survey(
+        items, round(len(texts) * scale), round(pictures * scale), round(captions * scale),
+        round(sum(map(len, texts)) * scale), _beginnings(_some(texts, SAMPLE_TEXTS)),
+    )  # fmt: skip
+
+
+def _count(path: Path) -> int | None:
+    """Records of a long file, where counting lines tells."""
+    if path.suffix.lower() not in JSONL_SUFFIXES:
+        return None
+    return sum(1 for _, line in numbered_lines(path) if line is None or line.strip())
 
 
 def _check_columns(place: Path, columns: dict[str, str | None]) -> None:

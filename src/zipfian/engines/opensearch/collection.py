@@ -80,6 +80,9 @@ class OpenSearchCollection(Collection):
     ) -> int:
         return self._writer().put(items, existing, progress, skipped)
 
+    def _update(self, items: Iterable[Any], progress: Callable[[int], None] | None) -> int:
+        return self._writer().update(items, self.reader(), progress)
+
     def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
         return self._writer().put_stored(items, existing, progress)
 

@@ -8,17 +8,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from zipfian.collection.encoding import Encoding
 from zipfian.collection.items import check_item, given_id
 from zipfian.collection.settings import Settings
 from zipfian.collection.store import Existing, Skipped
 from zipfian.collection.stored import folded
+from zipfian.collection.updating import changed_inputs, changes, new_metadata, not_there
 from zipfian.encode.cache import EncodingCache
 from zipfian.engines.opensearch.bulk import Bulk, BulkSettings, Outcome
 from zipfian.engines.opensearch.client import Client
-from zipfian.engines.opensearch.documents import Action, Loss, Writer
+from zipfian.engines.opensearch.documents import Action, Loss, Writer, document
 from zipfian.engines.opensearch.mapping import Layout
+from zipfian.engines.opensearch.reader import Reader
 from zipfian.errors import DocumentsRejected, InvalidInput, LimitExceeded
+from zipfian.fields.base import VectorField
 from zipfian.fields.item import Item
 from zipfian.index.metadata import ColumnType, check_metadata, merge_column_types
 
@@ -95,6 +100,49 @@ class Writing:
         if progress:
             progress(bulk.outcome.taken)
         return self._report(bulk.outcome, existing)
+
+    def update(self, items: Iterable[Any], reader: Reader, progress: Callable[[int], None] | None) -> int:
+        """Change parts of documents: an index does not give back what it has analysed, so each is made anew from its
+        text, picture, vectors and metadata. What somebody else writes at the same time may be lost."""
+        with self._lock:
+            return self.put((self._whole(raw, reader) for raw in changes(items)), "replace", progress, None)
+
+    def _whole(self, raw: Mapping[str, Any], reader: Reader) -> dict[str, Any]:
+        """A document as it will be, in the form that `add` takes."""
+        doc_id = raw["id"]
+        check_item(raw, self.settings, self.settings.columns, self.dims)
+        given = raw.get("terms") or {}
+        for name, field in self.settings.fields.items():
+            if field.takes == "terms" and field.reads is None and name not in given:
+                raise InvalidInput(
+                    f"document {doc_id!r}: an index does not give back the terms of field {name!r}: give them too, or "
+                    "send the whole document with upsert"
+                )
+        found = self._client.call("POST", f"/{self._index}/_mget", {"ids": [doc_id]})["docs"][0]
+        if not found.get("found"):
+            raise not_there(doc_id)
+        old = document(doc_id, found["_source"], self._index)
+        changed = changed_inputs(raw)
+        whole: dict[str, Any] = {"text": old.text, **raw}
+        whole["metadata"] = new_metadata(old.metadata, raw.get("metadata"), "image" in changed)
+        reads = {field.reads for field in self.settings.fields.values()}
+        if "image" in reads and "image" not in changed and (picture := self.settings.trust.picture(old.metadata)):
+            whole["image"] = picture
+        vectors = raw.get("vector")
+        named = dict(vectors) if isinstance(vectors, Mapping) else {} if vectors is None else {"default": vectors}
+        whole["vector"] = {**self._own_vectors(doc_id, reader), **named} or None
+        return whole
+
+    def _own_vectors(self, doc_id: str, reader: Reader) -> dict[str, Any]:
+        """The vectors that a document came with; those of fields are made again."""
+        fields = self.settings.fields.items()
+        made = {f.stored_as(n) for n, f in fields if isinstance(f, VectorField) and f.encoder is not None}
+        wanted = [name for name in self.dims if name not in made]
+        if not wanted or not reader.present([doc_id])[0]:
+            return {}
+        number = reader.number(doc_id)
+        rows = {name: reader.vectors([number], name)[0] for name in wanted}
+        return {name: row for name, row in rows.items() if row is not None and not np.isnan(row).all()}
 
     def put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int:
         """Send documents that another collection with the same fields has checked and encoded already."""
