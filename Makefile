@@ -45,7 +45,7 @@ help:  ## list these commands
 	     /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(READY)  ## search texts by meaning and pictures by example, and see why; SERVE=0: no page at the end
-	@serve=; [ "$(SERVE)" = 0 ] || [ ! -t 0 ] || [ ! -t 1 ] || serve=--serve; $(BIN)/zipfian demo $$serve $(ARGS)
+	@serve=; [ "$(SERVE)" = 0 ] || [ ! -t 0 ] || [ ! -t 1 ] || serve=--serve; exec $(BIN)/zipfian demo $$serve $(ARGS)
 
 test: $(READY)  ## lint, format, types and all tests; WITH_CLUSTER=no, WITH_BROWSER=no leave some out, =must insists
 	$(BIN)/ruff check $(CHECKED)

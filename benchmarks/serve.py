@@ -2,11 +2,13 @@
 
     python -m benchmarks.serve                               # two minutes each; results/speed/serve.json
     python -m benchmarks.serve --seconds 10 --documents 20000 --json build/serve.json
+    python -m benchmarks.serve --before ../older/src         # and the sources of an older version, in the same run
 
 Everything is on this machine's loopback. A collection of made-up texts (the *lexical* shape) and ready-made terms (the
 *visual* one) is asked for words: the same queries, clients and commits for both services, one after the other; then
 zipfian with a client that sends garbage, and with everything in its answers that it gives unasked. Clients, writer and
-services share the processors.
+services share the processors, so answers per second depend on whatever else the machine does; the processor time of the
+service's own process for each answer depends on it less.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ BARE = {"k": K, "explain": "none", "documents": False}
 FULL = {"k": K}
 """As asked for by default: texts, metadata and each field's part, too."""
 ROUTES = {"zipfian": "/v1/collections/items/search", "tantivy": "/search"}
+EVERY_S = 10.0
+"""Between two looks at the memory."""
 SETTLE = 0.25
 """Memory is compared from this share of the time on: caches fill first."""
 
@@ -116,8 +120,8 @@ def _replacer(engine: str, folder: Path) -> Callable[[list[tuple[str, str]]], No
 
 
 @contextmanager
-def service(engine: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A service in a process of its own, ready; its port."""
+def service(engine: str, folder: Path, source: Path | None) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A service in a process of its own, ready, from these sources or from those at hand; its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
@@ -126,7 +130,8 @@ def service(engine: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes]
     else:
         command = ["benchmarks.serve", "--thin", str(port), "--folder", str(folder)]
     with (folder / f"{engine}.log").open("ab") as log:
-        process = subprocess.Popen([sys.executable, "-m", *command], stderr=log)
+        env = None if source is None else {**os.environ, "PYTHONPATH": str(source)}
+        process = subprocess.Popen([sys.executable, "-m", *command], stderr=log, env=env)
     try:
         _wait(port, process, folder / f"{engine}.log")
         yield process, port
@@ -158,12 +163,22 @@ def resident_mb(pid: int) -> float:
     return round(int(found[1]) / 1024, 1) if found else 0.0
 
 
+def processor_s(pid: int) -> float:
+    """Processor time of a process so far (Linux); 0 where that cannot be told."""
+    try:
+        values = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measure(
-    engine: str, folder: Path, queries: list[str], how: dict[str, Any], count: int, seconds: float, garbage: bool
-) -> dict[str, Any]:
+    engine: str, folder: Path, queries: list[str], how: dict[str, Any], count: int, seconds: float, garbage: bool,
+    source: Path | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """One service, its clients in a process of their own, and a writer."""
-    with service(engine, folder) as (process, port):
-        before = os.getloadavg()[0]
+    with service(engine, folder, source) as (process, port):
+        before, worked = os.getloadavg()[0], processor_s(process.pid)
         asked = folder / "load.json"
         asked.write_text(json.dumps({
             "port": port, "path": ROUTES[engine], "clients": count, "seconds": seconds, "garbage": garbage,
@@ -172,15 +187,21 @@ def measure(
         here = [sys.executable, "-m", "benchmarks.serve", "--folder", str(folder)]
         writer = subprocess.Popen([*here, "--write", engine, "--seconds", str(seconds)], stdout=subprocess.PIPE)
         caller = subprocess.Popen([*here, "--load", str(asked)], stdout=subprocess.PIPE)
-        memory, begun = [], time.monotonic()
+        memory, begun = [(0.0, resident_mb(process.pid))], time.monotonic()
         while caller.poll() is None and time.monotonic() - begun < seconds + 120:
-            memory.append((round(time.monotonic() - begun, 1), resident_mb(process.pid)))
-            time.sleep(max(0.5, seconds / 40))
+            passed = time.monotonic() - begun
+            if passed >= EVERY_S * len(memory):
+                memory.append((round(passed, 1), resident_mb(process.pid)))
+            time.sleep(0.2)
         told, _ = caller.communicate(timeout=60)
+        worked = processor_s(process.pid) - worked
+        memory.append((round(time.monotonic() - begun, 1), resident_mb(process.pid)))
         commits, _ = writer.communicate(timeout=60)
-        settled = [mb for at, mb in memory if at >= SETTLE * seconds] or [mb for _, mb in memory]
+        settled = [mb for at, mb in memory if at >= SETTLE * seconds]
+        answered = json.loads(told)
         return {
-            "engine": engine, **json.loads(told), "commits": int(commits), "memory_mb": memory,
+            "engine": engine, **answered, "commits": int(commits), "memory_mb": memory,
+            "processor_ms": round(1e3 * worked / max(1, answered["answers"]), 2),
             "memory_settled_mb": settled[0], "memory_end_mb": settled[-1],
             "memory_most_mb": max(mb for _, mb in memory),
             "load_before": round(before, 2), "load_after": round(os.getloadavg()[0], 2),
@@ -190,14 +211,16 @@ def measure(
 def table(found: dict[str, Any]) -> str:
     """The rows of docs/benchmarks.md."""
     lines = [
-        "| service | answers/s | p50 / p95 / p99 ms | 503 | failed | commits | memory, MB: after a quarter, end |",
-        "|---|---|---|---|---|---|---|",
+        "| service | processor ms / answer | answers/s | p50 / p95 / p99 ms | 503 | failed | commits | "
+        "memory, MB: start, each 10 s, end |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name, run in found["runs"].items():
         lines.append(
-            f"| {name} | {run['per_second']:,.0f} | {run['p50_ms']:.0f} / {run['p95_ms']:.0f} / {run['p99_ms']:.0f} | "
+            f"| {name} | {run['processor_ms']:.1f} | {run['per_second']:,.0f} | "
+            f"{run['p50_ms']:.0f} / {run['p95_ms']:.0f} / {run['p99_ms']:.0f} | "
             f"{run['busy_503']} | {run['failed']} | {run['commits']} | "
-            f"{run['memory_settled_mb']:.0f}, {run['memory_end_mb']:.0f} |"
+            f"{', '.join(f'{mb:.0f}' for _, mb in run['memory_mb'])} |"
         )
     return "\n".join(lines)
 
@@ -205,7 +228,8 @@ def table(found: dict[str, Any]) -> str:
 def main() -> None:
     """Measure, print and keep."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=120.0, help="of each of the four runs")
+    parser.add_argument("--seconds", type=float, default=120.0, help="of each of the runs")
+    parser.add_argument("--before", type=Path, help="the folder src of another version, to measure in the same run")
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--note", default="", help="what else the machine did; kept with the result")
@@ -229,7 +253,7 @@ def _thin(folder: Path, port: int) -> None:
     from benchmarks import thin
     from zipfian.serve.settings import ServeSettings
 
-    with socket.socket() as taken:
+    with socket.socket(proto=socket.IPPROTO_TCP) as taken:  # or asyncio would hold small writes back
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", port))
         thin.serve(folder / "tantivy", taken, ServeSettings().threads)
@@ -245,14 +269,17 @@ def _all(args: argparse.Namespace) -> None:
             "tantivy": machine.distribution_version("tantivy"), "machine": machine.describe(), "note": args.note,
             "runs": {},
         }  # fmt: skip
-        runs: tuple[tuple[str, str, dict[str, Any], bool], ...] = (
-            ("zipfian serve, ids and scores", "zipfian", BARE, False),
-            ("tantivy behind a thin service, ids and scores", "tantivy", BARE, False),
-            ("zipfian serve, and a client that sends garbage", "zipfian", BARE, True),
-            ("zipfian serve, with texts and each field's part", "zipfian", FULL, False),
-        )
-        for label, engine, how, garbage in runs:
-            run = measure(engine, folder, queries, how, args.clients, args.seconds, garbage)
+        runs: list[tuple[str, str, dict[str, Any], bool, Path | None]] = [
+            ("zipfian serve, ids and scores", "zipfian", BARE, False, None),
+            ("tantivy behind a thin service, ids and scores", "tantivy", BARE, False, None),
+            ("zipfian serve, and a client that sends garbage", "zipfian", BARE, True, None),
+            ("zipfian serve, with texts and each field's part", "zipfian", FULL, False, None),
+        ]
+        if args.before is not None:
+            runs.insert(1, ("before: ids and scores", "zipfian", BARE, False, args.before.resolve()))
+            runs.append(("before: with texts and each field's part", "zipfian", FULL, False, args.before.resolve()))
+        for label, engine, how, garbage, source in runs:
+            run = measure(engine, folder, queries, how, args.clients, args.seconds, garbage, source)
             found["runs"][label] = run
             print(label, {key: run[key] for key in run if key != "memory_mb"}, file=sys.stderr, flush=True)
     args.json.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _demo_data
 from zipfian.cli._demo_texts import KINDS, QUICK
@@ -60,16 +60,16 @@ def make_pictures(path: Path, folder: Path) -> None:
 
 
 @contextmanager
-def serving(*places: str) -> Iterator[str]:
-    """A service in a thread; its address, once it is warm."""
+def serving(*places: str, **settings: Any) -> Iterator[str]:
+    """A service in a thread, with some settings of its own; its address, once it is warm."""
     from zipfian.serve.app import create_app
     from zipfian.serve.server import listen, make_server
     from zipfian.serve.settings import ServeSettings
     from zipfian.serve.shelf import open_shelf
 
-    settings = ServeSettings(port=0, deadline=60.0)
-    with listen(settings) as taken:
-        server = make_server(create_app(open_shelf(places), settings), settings)
+    chosen = ServeSettings(port=0, deadline=60.0, **settings)
+    with listen(chosen) as taken:
+        server = make_server(create_app(open_shelf(places), chosen), chosen)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
         thread.start()
         try:

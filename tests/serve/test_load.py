@@ -74,5 +74,6 @@ def test_percentiles_and_the_row_of_the_page() -> None:
     run = tally.as_json(10.0)
     assert (run["answers"], run["per_second"], run["busy_503"]) == (100, 10.0, 7)
     assert (run["p50_ms"], run["p95_ms"], run["p99_ms"]) == (51.0, 96.0, 100.0)
-    row = table({"runs": {"one": {**run, "commits": 3, "memory_settled_mb": 10.4, "memory_end_mb": 11.6}}})
-    assert row.splitlines()[-1] == "| one | 10 | 51 / 96 / 100 | 7 | 0 | 3 | 10, 12 |"
+    memory = [(0.0, 10.4), (10.1, 11.6), (12.0, 11.2)]
+    row = table({"runs": {"one": {**run, "commits": 3, "memory_mb": memory, "processor_ms": 1.26}}})
+    assert row.splitlines()[-1] == "| one | 1.3 | 10 | 51 / 96 / 100 | 7 | 0 | 3 | 10, 12, 11 |"

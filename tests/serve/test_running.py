@@ -284,7 +284,8 @@ def test_a_stop_finishes_what_was_taken(path: Path, monkeypatch: pytest.MonkeyPa
     assert "hits" in answer
 
 
-def test_the_command(path: Path) -> None:
+@pytest.mark.parametrize("ended", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+def test_the_command(path: Path, ended: signal.Signals) -> None:
     command = [sys.executable, "-m", "zipfian", "serve", str(path), "--port", "0", "--log-json"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -303,9 +304,9 @@ def test_the_command(path: Path) -> None:
                 time.sleep(0.1)
             assert search(port)[1]["hits"][0]["id"] == "b"
         finally:
-            process.send_signal(signal.SIGTERM)
+            process.send_signal(ended)
             rest = process.stderr.read()
         lines = [json.loads(line) for line in rest.splitlines()]
         assert "/v1/collections/{collection}/search" in [line.get("route") for line in lines]
         assert "food" not in rest
-    assert process.returncode in (0, -signal.SIGTERM)
+    assert process.returncode == (0 if ended == signal.SIGINT else -signal.SIGTERM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 
 from zipfian.cli import _offer
@@ -91,5 +92,6 @@ def run(args: argparse.Namespace) -> int:
         shelf = open_shelf(_offer.collections_of(args.collections, args), write=args.write, **trusted(args))
         host = f"[{args.host}]" if ":" in args.host else args.host
         note(f"serving {', '.join(one.name for one in shelf)} at http://{host}:{socket.getsockname()[1]}/")
-        make_server(create_app(shelf, settings), settings).run(sockets=[socket])
+        with suppress(KeyboardInterrupt):  # comes again when all is finished and closed; it is how a service ends
+            make_server(create_app(shelf, settings), settings).run(sockets=[socket])
     return 0
