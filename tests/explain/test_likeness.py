@@ -38,7 +38,7 @@ def test_the_parts_sum_to_the_value_to_the_last_bit(strengths: list[float], rest
     size = math.fsum(map(abs, strengths)) + abs(rest)
     value = math.fsum(strengths) + rest + off * size
     parts = over_patches(value, places, rest, "aligned")
-    assert parts is not None
+    assert parts is not None and {part.field for part in parts} <= {"aligned"}, "corrections are the field's own"
     total = 0.0
     for part in parts:
         total += part.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from zipfian.explain.fusion import ROUNDING, closed
@@ -19,16 +20,17 @@ def over_patches(
     """
     above = sorted((place for place in places if place["strength"] > 0), key=lambda place: -place["strength"])
     below = sorted((place for place in places if place["strength"] < 0), key=lambda place: place["strength"])
-    parts = [
+    all_parts = [
         Explanation(_sum(above), "patches that are like the query", (), {}, tuple(above), "patches", field),
         Explanation(_sum(below), "patches that are unlike it", (), {}, tuple(below), "against", field),
         Explanation(rest, "whatever the picture shows", (), {}, (), "constant", field),
     ]
-    told = [part for part in parts if part.value]
+    told = [part for part in all_parts if part.value]
     size = sum(abs(part.value) for part in told)
     if abs(sum(part.value for part in told) - value) > ROUNDING * size:
         return None
-    return closed(told, value, f"the likeness of field {field!r}")
+    parts = closed(told, value, f"the likeness of field {field!r}")
+    return tuple(replace(part, field=field) for part in parts)  # the heads work in 32 bits: their rounding is theirs
 
 
 def _sum(places: Sequence[Mapping[str, Any]]) -> float:
