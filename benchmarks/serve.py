@@ -173,10 +173,10 @@ def processor_s(pid: int) -> float:
 
 
 def measure(
-    engine: str, folder: Path, queries: list[str], how: dict[str, Any], count: int, seconds: float, garbage: bool,
-    source: Path | None = None,
+    engine: str, folder: Path, queries: list[str], how: dict[str, Any], count: int, seconds: float,
+    garbage: bool = False, writing: bool = True, source: Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """One service, its clients in a process of their own, and a writer."""
+    """One service, its clients in a process of their own, and a writer unless nothing is to change."""
     with service(engine, folder, source) as (process, port):
         before, worked = os.getloadavg()[0], processor_s(process.pid)
         asked = folder / "load.json"
@@ -185,7 +185,8 @@ def measure(
             "bodies": [{"text": text, **how} for text in queries],
         }))  # fmt: skip
         here = [sys.executable, "-m", "benchmarks.serve", "--folder", str(folder)]
-        writer = subprocess.Popen([*here, "--write", engine, "--seconds", str(seconds)], stdout=subprocess.PIPE)
+        written = str(seconds if writing else 0.0)
+        writer = subprocess.Popen([*here, "--write", engine, "--seconds", written], stdout=subprocess.PIPE)
         caller = subprocess.Popen([*here, "--load", str(asked)], stdout=subprocess.PIPE)
         memory, begun = [(0.0, resident_mb(process.pid))], time.monotonic()
         while caller.poll() is None and time.monotonic() - begun < seconds + 120:
@@ -269,17 +270,21 @@ def _all(args: argparse.Namespace) -> None:
             "tantivy": machine.distribution_version("tantivy"), "machine": machine.describe(), "note": args.note,
             "runs": {},
         }  # fmt: skip
-        runs: list[tuple[str, str, dict[str, Any], bool, Path | None]] = [
-            ("zipfian serve, ids and scores", "zipfian", BARE, False, None),
-            ("tantivy behind a thin service, ids and scores", "tantivy", BARE, False, None),
-            ("zipfian serve, and a client that sends garbage", "zipfian", BARE, True, None),
-            ("zipfian serve, with texts and each field's part", "zipfian", FULL, False, None),
-        ]
-        if args.before is not None:
-            runs.insert(1, ("before: ids and scores", "zipfian", BARE, False, args.before.resolve()))
-            runs.append(("before: with texts and each field's part", "zipfian", FULL, False, args.before.resolve()))
-        for label, engine, how, garbage, source in runs:
-            run = measure(engine, folder, queries, how, args.clients, args.seconds, garbage, source)
+        before = {} if args.before is None else {"source": args.before.resolve()}
+        runs: dict[str, dict[str, Any]] = {
+            "zipfian serve, ids and scores": {"how": BARE},
+            "tantivy behind a thin service, ids and scores": {"engine": "tantivy", "how": BARE},
+            "zipfian serve, and a client that sends garbage": {"how": BARE, "garbage": True},
+            "zipfian serve, with texts and each field's part": {"how": FULL},
+            "without commits: ids and scores": {"how": BARE, "writing": False},
+            "without commits: texts and parts": {"how": FULL, "writing": False},
+        }
+        if before:
+            runs["older version, without commits: ids and scores"] = {"how": BARE, "writing": False, **before}
+            runs["older version, without commits: texts and parts"] = {"how": FULL, "writing": False, **before}
+        for label, chosen in runs.items():
+            given = {"engine": "zipfian", "folder": folder, "queries": queries, "count": args.clients, **chosen}
+            run = measure(seconds=args.seconds, **given)
             found["runs"][label] = run
             print(label, {key: run[key] for key in run if key != "memory_mb"}, file=sys.stderr, flush=True)
     args.json.parent.mkdir(parents=True, exist_ok=True)

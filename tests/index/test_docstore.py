@@ -18,7 +18,6 @@ from zipfian.index import docstore, docstore_writer
 from zipfian.index.docstore import DocStoreReader
 from zipfian.index.docstore_writer import merge_blocks, write_docs, write_docs_file
 from zipfian.limits import MAX_ID_BYTES, MAX_METADATA_BYTES, MAX_TEXT_CHARS
-from zipfian.recent import Recent
 from zipfian.storage.container import SectionFile, SectionWriter
 
 names = st.text(min_size=1, max_size=20).filter(lambda s: s.isprintable())
@@ -57,7 +56,6 @@ def test_many_blocks_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_block_is_unpacked_once_for_all_threads_and_one_of_another_file_is_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(docstore, "_kept", Recent(10_000))
     unpacked: list[tuple[DocStoreReader, int]] = []
     usual = DocStoreReader._unpack
 

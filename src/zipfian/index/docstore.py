@@ -11,7 +11,6 @@ metadata), and then the texts and the metadata themselves, document by document.
 
 from __future__ import annotations
 
-import itertools
 import threading
 import weakref
 import zlib
@@ -51,7 +50,11 @@ _ZLIB_RATIO = 1040
 """zlib never shrinks more than this: a block that claims to is forged."""
 
 _LARGE_BYTES = 1 << 20
-"""Blocks up to this size are kept in `_kept`; of larger ones each thread keeps the one it read last."""
+"""Of blocks larger than this, each thread keeps the one it read last, whichever file it is from."""
+
+_KEPT_BYTES = 16 << 20
+"""Unpacked bytes of other blocks, those read last, that each open file keeps for all threads: a search that shows its
+hits unpacks a block for each."""
 
 
 def id_hash(raw: bytes) -> int:
@@ -84,7 +87,7 @@ class DocStoreReader:
                 "block_sizes": (UINT32, blocks),
             },
         )
-        self._serial = next(_serials)
+        self._kept: Recent[int, _Block] = Recent(_KEPT_BYTES)
 
     @classmethod
     def open(cls, directory: Directory, ref: FileRef | str) -> DocStoreReader:
@@ -196,10 +199,10 @@ class DocStoreReader:
     def _unpacked(self, block: int) -> _Block:
         """A block, from what is kept if it was among the last."""
         if int(self.blocks[2][block]) <= _LARGE_BYTES:
-            found = _kept.get((self._serial, block))
+            found = self._kept.get(block)
             if found is None:
                 found = self._unpack(block)
-                _kept.put((self._serial, block), found, len(found.data))
+                self._kept.put(block, found, len(found.data))
             return found
         large = _large.kept.get(self)
         if large is not None and large[0] == block:
@@ -253,13 +256,6 @@ class DocStoreReader:
     def _check_doc(self, doc: int) -> None:
         if not 0 <= doc < self.n_docs:
             raise InvalidInput(f"no document {doc} in a segment of {self.n_docs}")
-
-
-_serials = itertools.count()
-"""Numbers of open files: a block is kept under its file's, which no other file gets, wherever it is."""
-
-_kept: Recent[tuple[int, int], _Block] = Recent(32 << 20)
-"""The blocks read last, of all open files, for all threads: a search that shows its hits unpacks one for each."""
 
 
 class _Large(threading.local):

@@ -2,12 +2,14 @@
 
 Term ids are one sorted array. Words are one blob of UTF-8 and the offset of each, in byte order (which is code point
 order, so Python's own order of strings). Looking a word up is a binary search on the mapped bytes: opening an index
-creates no Python object per term.
+creates no Python object per term, and only the words of a small dictionary are made into a list when one is looked up.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -78,6 +80,10 @@ class IdTerms:
             raise IndexCorrupt(self.name, "its term ids are not ascending or out of range")
 
 
+_SMALL = 4_096
+"""A dictionary of so few words is read at once: after a commit every query looks into each of many small ones."""
+
+
 class WordTerms:
     """A dictionary of words."""
 
@@ -102,9 +108,15 @@ class WordTerms:
         at = self.position(key)
         return at if at < len(self) and self.raw(at) == key else -1
 
+    @cached_property
+    def _words(self) -> list[bytes]:
+        return self.all_raw()
+
     def position(self, key: bytes) -> int:
         """How many terms come before these UTF-8 bytes."""
         low, high = 0, len(self)
+        if high <= _SMALL:
+            return bisect_left(self._words, key)
         while low < high:
             middle = (low + high) // 2
             if self.raw(middle) < key:
@@ -124,7 +136,7 @@ class WordTerms:
             raise IndexCorrupt(self.name, f"term {index} of its dictionary is not UTF-8") from e
 
     def all_raw(self) -> list[bytes]:
-        """The UTF-8 bytes of every term: for merging and checking only."""
+        """The UTF-8 bytes of every term: for merging, checking and small dictionaries."""
         data, ends = self.blob.tobytes(), self.offsets.tolist()
         return [data[a:b] for a, b in pairwise(ends)]
 
