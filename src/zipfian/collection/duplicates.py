@@ -168,7 +168,8 @@ class _Pairs:
         """Of documents by their place among those compared, each of length 1."""
         found = [self._searcher.vector(number, self._stored) for number in self._numbers[places].tolist()]
         rows = np.array([row for row in found if row is not None], np.float32)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        return rows
 
     def _shortened(self) -> F32:
         """For each vector its part along the directions that hold most of a sample, and the length of the rest."""

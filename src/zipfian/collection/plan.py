@@ -78,6 +78,12 @@ class SearchPlan:
     """Fields that take no part because their encoder does not read the language of the query."""
     language: str | None = None
     """Of the query, where some field asks for it."""
+    unseen: tuple[str, ...] = ()
+    """Words of the query that what leads from texts to pictures was never taught."""
+    untaught: tuple[str, ...] = ()
+    """Fields that take no part because they were taught none of its words."""
+    silent: bool = False
+    """No field is left: the answer is that nothing was found."""
 
     @property
     def reranks(self) -> bool:
@@ -93,6 +99,10 @@ class SearchPlan:
             out["language"] = self.language
         if self.unread:
             out["unread"] = list(self.unread)
+        if self.unseen:
+            out["unseen"] = list(self.unseen)
+        if self.untaught:
+            out["untaught"] = list(self.untaught)
         if self.ann is not None:
             out["ann"] = self.ann
         if self.fusion is not None:
@@ -116,6 +126,10 @@ def make_plan(settings: Settings, query: Query, k: int = 1, *, ann: str | None =
     plan = _exact_plan(settings, query, k, **how)
     if query.language is not None:
         plan = replace(plan, language=query.language)
+    if query.text is not None and settings.across:
+        method = how.get("method")
+        asked = how.get("fields") is not None or (isinstance(method, str) and method in settings.fields)
+        plan = _without_untaught(plan, settings, query, asked)
     if query.mode == "table" and query.text is not None:
         plan = _without_networks(plan, settings, query)
     if ann is None:
@@ -146,6 +160,28 @@ def _without_networks(plan: SearchPlan, settings: Settings, query: Query) -> Sea
     if not needing:
         return plan
     return replace(plan, fields=rest, fusion=plan.fusion if len(rest) > 1 else None, left_out=needing)
+
+
+def _without_untaught(plan: SearchPlan, settings: Settings, query: Query, asked: bool) -> SearchPlan:
+    """The same plan without fields that know no word of the query: what they say of it is noise.
+
+    A caller who `asked` for fields by name gets them. Where no field is left, nothing is the honest answer.
+    """
+    found = {name: field.unseen(query) for name, field in settings.across.items() if name in plan.fields}
+    words = tuple(dict.fromkeys(word for unseen, _ in found.values() for word in unseen))
+    if not words:
+        return plan
+    plan = replace(plan, unseen=words)
+    untaught = tuple(name for name, (_, taught) in found.items() if not taught)
+    if asked or not untaught:
+        return plan
+    rest = tuple(name for name in plan.fields if name not in untaught)
+    if rest:
+        return replace(plan, fields=rest, fusion=plan.fusion if len(rest) > 1 else None, untaught=untaught)
+    return SearchPlan(
+        plan.name, plan.fields[:1], query_encoder=plan.query_encoder, unread=plan.unread, language=plan.language,
+        unseen=words, untaught=untaught, silent=True,
+    )  # fmt: skip
 
 
 def _exact_plan(

@@ -21,6 +21,9 @@ from zipfian.explain.terms import compare
 from zipfian.fuse.ranking import Ranking
 from zipfian.types import Explanation
 
+NAMED = 5
+"""Words that a note names; the others are counted."""
+
 POOR = 0.1
 """Where no hit has this confidence, nothing good was found."""
 
@@ -262,6 +265,7 @@ class Results(Sequence[Hit]):
         if unread:
             whose = "its encoder does" if len(unread) == 1 else "their encoders do"
             out.append(f"{' and '.join(unread)} took no part: {whose} not read {named(str(language))}")
+        out += _unseen(self.settings)
         found, least = len(self._found.ids), self._found.least
         nothing = f"nothing good was found: of {found} document{'s' * (found != 1)}"
         if found and not len(self):
@@ -366,3 +370,17 @@ class Results(Sequence[Hit]):
         if hit not in self.hits[at : at + 1]:
             raise InvalidInput(f"not a hit of these results: {shown(hit)}")
         return hit
+
+
+def _unseen(settings: Mapping[str, Any]) -> list[str]:
+    """What the model behind pictures was never taught, and what follows from it."""
+    words = settings.get("unseen")
+    if not words:
+        return []
+    named_words = ", ".join(words[:NAMED]) + (f" and {len(words) - NAMED} more" if len(words) > NAMED else "")
+    untaught = settings.get("untaught") or ()
+    out = f"not known to the picture model: {named_words}"
+    if untaught:
+        asking = f"to ask all the same: fields={untaught[0]!r}, --fields {untaught[0]}"
+        out += f"; {' and '.join(untaught)} took no part ({asking})"
+    return [out]

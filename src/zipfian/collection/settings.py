@@ -53,6 +53,11 @@ class Settings:
         """The fields, and what a query must have for each to answer it."""
         return tuple((name, field, field.takes) for name, field in self.fields.items())
 
+    @functools.cached_property
+    def across(self) -> Mapping[str, Field]:
+        """The fields that lead from texts to pictures or back, by what they were taught."""
+        return {name: field for name, field in self.fields.items() if field.across}
+
     def tell(self, items: Sequence[Item]) -> Settings:
         """Give documents the language of their text where some field asks; what is then known of the collection's."""
         return self.with_languages(self.languages.tell(items)) if self.ask_languages else self

@@ -128,7 +128,7 @@ def _degrees(parts: Any, side: Any, sides: str, most: float) -> float | None:
         return None
     if any(below == 0 for _, below in parts):
         return None
-    degrees, minutes, seconds = (above / below for above, below in parts)
+    degrees, minutes, seconds = (float(above / below) for above, below in parts)
     if minutes >= 60 or seconds >= 60:
         return None
     value = degrees + minutes / 60 + seconds / 3600

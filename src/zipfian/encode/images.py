@@ -194,7 +194,7 @@ class _Opened:
         """What pixels take at the peak: as stored, beside what the decoder holds or what they are turned into."""
         image = self._image
         stored = _STORED.get(image.mode, 4)
-        made = (stored if self._turn != 1 else 0) + (0 if image.mode == "RGB" else 4)
+        made: float = (stored if self._turn != 1 else 0) + (0 if image.mode == "RGB" else 4)
         if kind == "WEBP":
             made += _WEBP_BYTES
         elif kind == "TIFF":

@@ -70,6 +70,12 @@ class Aligned(VectorField):
     def encoder(self) -> EncoderSpec:
         return self.align.picture.encoder if self.source == "image" else self.align.text
 
+    def unseen(self, query: Query) -> tuple[tuple[str, ...], bool]:
+        """The words that no caption of its training had; `query` as for `Field`."""
+        if self.takes != "text" or query.text is None:
+            return (), True
+        return self.align.unseen(query.text, self.align.heads().words)
+
     @property
     def asked_through(self) -> EncoderSpec:
         return self.align.text if self.source == "image" else self.align.picture.encoder

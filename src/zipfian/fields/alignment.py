@@ -87,6 +87,15 @@ class Alignment:
         """The visual words of a text."""
         return self.table().terms(analyser().counts(text))
 
+    def unseen(self, text: str, known: Container[str]) -> tuple[tuple[str, ...], bool]:
+        """The telling words of a text that are not `known`, as they are written, and whether any other is."""
+        wanted = analyser().query(text)
+        lacking = {term for term in wanted if term not in known}
+        if not lacking:
+            return (), True
+        written = (text[token.start : token.end] for token in analyser().tokenize(text) if token.term in lacking)
+        return tuple(dict.fromkeys(written)), len(lacking) < len(wanted)
+
     def words_behind(self, text: str, wanted: Collection[int]) -> dict[int, list[str]]:
         """Which words of a text bring in each visual word, strongest first; function words only where all are."""
         found = {}

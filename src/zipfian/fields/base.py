@@ -105,6 +105,10 @@ class Field(ABC):
         """The encoder whose pass over this `query` it will ask for; None: no network is involved."""
         return self.asked_through
 
+    def unseen(self, query: Query) -> tuple[tuple[str, ...], bool]:
+        """Words of this `query` that it was never taught, and whether it was taught any other of it."""
+        return (), True
+
     @property
     def languages(self) -> frozenset[str] | None:
         """ISO 639-1 codes of the languages its encoder reads; None: it has none, or the encoder does not say."""

@@ -94,6 +94,12 @@ class Translated(PostingField):
     def takes(self) -> Takes:
         return "image" if self.of is None else "text"
 
+    def unseen(self, query: Query) -> tuple[tuple[str, ...], bool]:
+        """The words that no caption of its training had; `query` as for `Field`."""
+        if self.takes != "text" or query.text is None:
+            return (), True
+        return self.align.unseen(query.text, self.align.table().words)
+
     @property
     def asked_through(self) -> EncoderSpec | None:
         return self.align.picture.encoder if self.takes == "image" else None
