@@ -124,7 +124,7 @@ class Translated(PostingField):
         return found, ""
 
     def check_beside(self, name: str, fields: Mapping[str, Field]) -> None:
-        """The field it borrows from must be there, over the same autoencoder's visual words; arguments as for `Field`."""
+        """The field it borrows from must be there, over visual words that mean the same; arguments as for `Field`."""
         if self.of is None:
             return
         lender = fields.get(self.of)

@@ -50,6 +50,17 @@ class TestAcross:
         assert tree.value == found[0].score
         check_sums(tree)
 
+    def test_a_picture_and_words_mean_both(self, photos: zf.Collection, tmp_path: Path) -> None:
+        asked = picture(tmp_path / "asked.png", self.GREEN)
+        found = photos.search("red", image=asked, k=3)
+        assert found[0].id == "half", "green as the picture, and red"
+        assert found.settings["fusion"]["together"] is True and found[0].score < 0.0
+        assert set(found[0].fields) == {"visual", "aligned", "translated"}
+        tree = found.explain(found[0])
+        assert tree.value == found[0].score
+        check_sums(tree)
+        assert "together" not in photos.search("red").settings["fusion"]
+
     def test_translation_is_explained_from_word_to_patch(self, photos: zf.Collection) -> None:
         found = photos.search("red dogs", fields="translated")
         assert found.settings["field"] == "translated"
