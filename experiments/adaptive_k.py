@@ -103,11 +103,11 @@ class Kept:
 def settings() -> dict[str, int | AdaptiveK]:
     """By name: fixed ones, the shipped ones, and a grid around them."""
     out: dict[str, int | AdaptiveK] = {f"K={k}": k for k in FIXED}
-    shipped = PRESETS["balanced"]["image"].adaptive_k
+    shipped = PRESETS["latency-first"]["image"].adaptive_k
     for least, most in [(LEAST, most) for most in MOST] + [(50, 200)]:
         for margin in MARGINS:
             chosen = AdaptiveK(least, most, margin)
-            out[f"{least} to {most}, skip at {margin:g}" + (" (balanced)" if chosen == shipped else "")] = chosen
+            out[f"{least} to {most}, skip at {margin:g}" + (" (latency-first)" if chosen == shipped else "")] = chosen
     return out
 
 
@@ -126,7 +126,8 @@ def adaptive_k(context: Context) -> Made:
         )
     measured = [f"{m}{half}" for m in ("R@1", "mAP") for half in (" even", " odd", "")]
     columns = ["case", "K", "mean K", "skipped", *measured, "p50_ms", "p95_ms", "front"]
-    adaptive = [row for row in rows if row["front"] or str(row["K"]).startswith("K=") or "balanced" in str(row["K"])]
+    wanted = ("K=", "latency-first")
+    adaptive = [row for row in rows if row["front"] or any(name in str(row["K"]) for name in wanted)]
     notes = (
         "case: what finds the candidates, then what orders the first K of them; cosine of pooled vectors throughout",
         "adaptive: K from the margin of the first hit, the flatness of the first ten and, where words are asked, their "

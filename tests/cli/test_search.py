@@ -53,6 +53,14 @@ def test_search_with_a_picture(path: Path, query: Path, tmp_path: Path, zipfian:
 def test_every_field_is_shown_where_several_answer(path: Path, query: Path, zipfian: Command) -> None:
     code, out, _ = zipfian("search", path, "--image", query)
     assert code == 0
+    assert "visual 1st" in out and "dense-image 1st" in out, "both rank"
+    assert "before reranking" not in out
+    assert "latent 3 (" in out, "the visual words and their places"
+
+
+def test_what_only_reranked_is_shown(path: Path, query: Path, zipfian: Command) -> None:
+    code, out, _ = zipfian("search", path, "--image", query, "--method", "two-stage")
+    assert code == 0
     assert "visual 1st" in out
     assert "dense-image -" in out, "it only reranked"
     assert "before reranking" in out
@@ -63,11 +71,12 @@ def test_every_field_is_shown_where_several_answer(path: Path, query: Path, zipf
 def test_an_explanation_after_reranking_has_the_visual_words_too(
     path: Path, query: Path, tmp_path: Path, zipfian: Command
 ) -> None:
-    code, out, _ = zipfian("explain", path, "blue.png", "--image", query, "--out", tmp_path / "why.png")
+    asked = ("explain", path, "blue.png", "--image", query, "--method", "two-stage")
+    code, out, _ = zipfian(*asked, "--out", tmp_path / "why.png")
     assert code == 0
     assert "the visual words that made it a candidate:" in out
     assert (tmp_path / "why.png").stat().st_size > 100
-    found = json.loads(zipfian("explain", path, "blue.png", "--image", query, "--json")[1])
+    found = json.loads(zipfian(*asked, "--json")[1])
     assert (found["visual"]["kind"], found["visual"]["field"]) == ("field", "visual")
 
 
@@ -86,7 +95,7 @@ def test_json_carries_everything(path: Path, query: Path, zipfian: Command) -> N
     found = json.loads(zipfian("search", path, "--image", query, "--json", "--highlight", "-k", 2)[1])
     first = found["hits"][0]
     assert found["image"] == str(query)
-    assert first["metadata"]["image"].endswith("blue.png")
+    assert first["metadata"]["image"].endswith("half.png"), "black and blue, as the query"
     assert set(first["legs"]["visual"]) >= {"rank", "score", "share"}
     assert first["explanation"]["value"] == pytest.approx(first["score"])
     assert {"settings", "timings", "generation"} <= set(found)

@@ -102,7 +102,7 @@ def test_the_front() -> None:
 
 def test_settings_and_times(notes: zf.Collection) -> None:
     names = settings()
-    assert names["K=0"] == 0 and sum("(balanced)" in name for name in names) == 1
+    assert names["K=0"] == 0 and sum("(latency-first)" in name for name in names) == 1
     assert len({repr(s) for s in names.values()}) == len(names)
     which = case("words")
     seconds = seconds_of(notes.searcher(), which, [Query("cat runs")], [0, 10, AdaptiveK()])

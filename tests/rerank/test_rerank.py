@@ -206,6 +206,9 @@ def test_presets_are_frozen_and_keep_their_promise() -> None:
         assert image.rerank == "none" or image.rerank_depth >= 100
         assert text.to_json()["fusion"]["method"] == "adaptive"
     assert preset("latency-first").query_encoder == "table" and not preset("latency-first").vectors
+    quick, usual = preset("latency-first", "image"), preset("balanced", "image")
+    assert (quick.vectors, quick.rerank, quick.adaptive_k) == (False, "dense", AdaptiveK())
+    assert (usual.vectors, usual.rerank) == (True, "none"), "pictures are fused, not reordered"
     with pytest.raises(AttributeError):
         preset("balanced").rerank_depth = 3  # type: ignore[misc]
 

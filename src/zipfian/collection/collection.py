@@ -272,8 +272,8 @@ class Collection(Looking, ABC):
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
 
-        All fields that can answer take part: their scores are fused with weights that adapt to the query, and pictures
-        are then reranked by their pooled vectors. Every hit says what each field thought of it.
+        All fields that can answer take part: their scores are fused with weights that adapt to the query. Every hit
+        says what each field thought of it.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class Collection(Looking, ABC):
             `hybrid` (the default), `rrf`, `linear`, `fusion` (0.8 dense cosine + 0.2 TF-IDF), `two-stage`, `tfidf`,
             `late` (by tokens), `latent-table`, or a fusion such as `fuse.Linear({"words": 1.0, "latent": 2.0})`.
         preset
-            `latency-first` (no vectors, latent terms from the table if there is one), `balanced` or `accuracy-first`.
+            `latency-first` (vectors only rerank, latent terms from the table), `balanced` or `accuracy-first`.
         scoring
             Another formula for this search of one field; scores then come from stored weights, without cached impacts.
         query_encoder

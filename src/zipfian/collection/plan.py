@@ -285,8 +285,8 @@ def _preset(
     content: Literal["text", "image"] = "image" if query.image is not None else "text"
     chosen: Preset = preset_of(name or "balanced", content)
     label = name or "hybrid"
-    if query.image is not None and query.text is not None:
-        return SearchPlan(label, tuple(fitting), chosen.fusion, query_encoder=chosen.query_encoder)
+    if query.image is not None and query.text is not None:  # like the picture, and as the words say
+        return SearchPlan(label, tuple(fitting), Adaptive(together=True), query_encoder=chosen.query_encoder)
     reranked = chosen.rerank == "dense"  # then pooled vectors come second, named or not
     wanted = (
         n for n, f in fitting.items() if _takes_part(f, chosen) or (all_of_them and not (reranked and _pooled(f)))

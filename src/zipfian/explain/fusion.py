@@ -95,7 +95,7 @@ def explain_reranked(ranking: Ranking, doc: int, coarse: Explanation | None = No
 
 def _factor(fusion: Fusion, row: int, i: int, raw: float) -> float | None:
     """What one unit of the field's own score is worth in the fused one; None where the two are not linear."""
-    if fusion.about.get("method") == "rrf" or math.isnan(raw):
+    if fusion.about.get("method") == "rrf" or fusion.about.get("together") or math.isnan(raw):
         return None
     numbers = fusion.populations[i] if fusion.populations else {}
     unit = numbers["high"] - numbers["low"] if "high" in numbers else numbers.get("deviation", 1.0)
@@ -179,4 +179,4 @@ def _describe(about: Mapping[str, Any]) -> str:
         return f"reciprocal ranks, k={about['k']:g}"
     if method == "linear":
         return f"weighted sum, {about['normalise']} normalisation"
-    return method
+    return f"{method}, as every field agrees" if about.get("together") else method

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 Source = Literal["text", "image"]
 
+USE = ("k", "pooling", "k_post", "min_weight", "preset")
+"""Settings of visual words that heads and table keep of their training."""
+
 _LOCK = threading.Lock()
 _HEADS: dict[str, Any] = {}
 _TABLES: dict[str, Any] = {}
@@ -156,17 +159,20 @@ def make_alignment(name: Any, kind: Literal["aligned", "translated"], encoders: 
     )
     text: Encoder[Any] = encoders.get("text") or _trained_on(made.settings, "text") or TextEncoder()
     image: Encoder[Any] | None = encoders.get("image") or _trained_on(made.settings, "image")
-    vocabulary = encoders.get("vocabulary") or inner(made.settings, "terms").get("vocabulary")
+    trained = inner(made.settings, "terms")
+    vocabulary = encoders.get("vocabulary") or trained.get("vocabulary")
     if vocabulary is None:
         if isinstance(made, TranslationTable) or made.uses_terms or image is None:
             raise InvalidInput(f"the alignment {chosen} does not say which visual words it uses: get its folder again")
         picture, words = Model(register(image)), None
     else:
-        picture, loaded = sae_model("image", vocabulary, image, {})
+        # the visual words as heads and table were trained on them, however a visual field uses them by default
+        use = {name: trained[name] for name in USE if name in trained and isinstance(vocabulary, str)}
+        picture, loaded = sae_model("image", vocabulary, image, use)
         words = loaded.fingerprint
     if isinstance(made, AlignedHeads):
         made.check_encoders(text=text.fingerprint, image=picture.encoder.fingerprint)
-    known = inner(made.settings, "terms").get("fingerprint")
+    known = trained.get("fingerprint")
     if known is not None and words is not None and known != words:
         raise FingerprintMismatch(
             f"the alignment {chosen} was trained on the visual words {known}, this installation has {words}"

@@ -89,6 +89,11 @@ class Model:
         """Of the vocabulary: `sae`, `scalar` or `splade`; None where there is none."""
         return None if self.vocabulary is None else json.loads(self.vocabulary)["kind"]
 
+    @property
+    def weights_sha256(self) -> str | None:
+        """Of an autoencoder's weights: where they are equal, a term means the same, however each use pools and caps."""
+        return None if self.vocabulary is None else json.loads(self.vocabulary).get("sha256")
+
     def load_scalar(self) -> ScalarVocabulary:
         """The fitted transform of a scalar field, from the files of its collection."""
         with _LOCK:

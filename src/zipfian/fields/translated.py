@@ -133,7 +133,7 @@ class Translated(PostingField):
         return found, ""
 
     def check_beside(self, name: str, fields: Mapping[str, Field]) -> None:
-        """The field it borrows from must be there, over the same visual words; arguments as for `Field`."""
+        """The field it borrows from must be there, over visual words that mean the same; arguments as for `Field`."""
         if self.of is None:
             return
         lender = fields.get(self.of)
@@ -141,10 +141,10 @@ class Translated(PostingField):
             raise InvalidInput(
                 f"field {name!r} searches the postings of the visual field {self.of!r}, which is not there"
             )
-        if lender.model.fingerprint != self.align.picture.fingerprint:
+        if lender.model.weights_sha256 != self.align.picture.weights_sha256:
             raise FingerprintMismatch(
                 f"field {name!r} speaks the visual words {self.align.picture.fingerprint}, field {self.of!r} those of "
-                f"{lender.model.fingerprint}: make both with the same vocabulary and settings"
+                f"{lender.model.fingerprint}: make both with the same vocabulary"
             )
 
     def to_json(self) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Visual(SaeField):
 
     @property
     def evidence(self) -> Evidence:
-        return Evidence(base=-3.8, share=16.5, lead=0.0)
+        return Evidence(base=-5.0, share=18.3, lead=0.0)
 
     def __init__(
         self, vocabulary: Any = "image-11k", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,

@@ -12,6 +12,14 @@
   times over and in proportion to the share covered to the power of WHOLE: half of the words are worth a sixteenth of
   all of them. Where many documents have what was asked, nobody leads, and the other fields decide among them.
 
+A picture and words asked for *together* mean "like this picture, and as the words say": a sum would give the best of
+either to whoever has nothing of the other. So each field's z-score becomes the logarithm of its logistic before it is
+weighed: above the average it hardly grows, below it falls as fast as ever, and adding logarithms multiplies chances. On
+pairs made of captions (Flickr8k dev: a picture, and a word that some of its 50 nearest have and it has not; half of the
+pairs to choose by) that puts such a picture first for .200 of the other half, a sum for .152, the picture alone for
+.036, the words alone for .044. The product of both sides' chances and the lesser of their z-scores were level with it,
+and do not come apart by field.
+
 A document that has nothing a field could read (a picture without a caption, a text in another language than the
 encoder's) is judged by the fields that can read it: their weights are raised until they make up for the others.
 
@@ -30,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.fuse.candidates import Candidates, check_weights, combine
 from zipfian.fuse.normalise import POOL, normalise
 from zipfian.fuse.ranking import F64, Ranking, Voice
@@ -62,6 +70,8 @@ class Adaptive:
     ----------
     weights
         By field name; they replace the fields' own.
+    together
+        Whether a document must please every field: for a picture and words at once.
 
     Raises
     ------
@@ -79,9 +89,12 @@ class Adaptive:
     """
 
     weights: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    together: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", check_weights(self.weights))
+        if not isinstance(self.together, bool):
+            raise InvalidInput(f"together is True or False, not {shown(self.together)}")
 
     def depth(self, k: int) -> int:
         """How many documents to ask of every field for `k` hits."""
@@ -94,6 +107,8 @@ class Adaptive:
             raise InvalidInput(f"a weight for field {unknown[0]!r}, but the fields are: {', '.join(candidates.names)}")
         candidates = _blanked(candidates)
         normalised, ceiling, used = normalise(candidates, "z")
+        if self.together:
+            normalised, ceiling = _agreeing(normalised), _agreeing(ceiling)
         voices = list(zip(candidates.names, candidates.voices, strict=True))
         base = np.array([self.weights.get(name, voice.weight) for name, voice in voices])
         factors = np.array([_short(name, voice) for name, voice in voices])
@@ -117,7 +132,7 @@ class Adaptive:
 
     def to_json(self) -> dict[str, Any]:
         """Plain settings; `method_from_json` reads them."""
-        return {"method": "adaptive", "weights": dict(self.weights)}
+        return {"method": "adaptive", "weights": dict(self.weights)} | ({"together": True} if self.together else {})
 
 
 def rewards(candidates: Candidates, covered: F64 | None, weight: float) -> tuple[F64 | None, float]:
@@ -138,6 +153,12 @@ def rewards(candidates: Candidates, covered: F64 | None, weight: float) -> tuple
     worth = COVERED * weight
     out = worth * np.clip((covered - base) / deviation, 0.0, FARTHEST) * covered**WHOLE
     return (out if out.any() else None), worth * min((1.0 - base) / deviation, FARTHEST)
+
+
+def _agreeing(z: F64) -> F64:
+    """The logarithm of the logistic function: little is gained above the average, and much lost below it."""
+    out: F64 = -np.logaddexp(0.0, -z)
+    return out
 
 
 def _short(name: str, voice: Voice) -> float:

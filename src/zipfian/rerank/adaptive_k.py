@@ -44,7 +44,7 @@ class AdaptiveK:
 
     The defaults were judged on the even half of Oxford Pets' queries (visual words, then pooled vectors): at most 100
     candidates give the same mAP as at most 200 with half the work, and skipping at smaller margins loses R@1. The table
-    `adaptive-k` has the curve.
+    `adaptive-k` has the curve, of visual words as they were used then: the 96 strongest of a picture.
 
     Raises
     ------

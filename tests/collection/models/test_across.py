@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import zipfian as zf
 from tests.collection.models.conftest import check_sums, picture
-from tests.toys import ToyImage, ToyText, toy_alignment
+from tests.toys import DIM, ToyImage, ToyText, toy_alignment
 from zipfian.errors import FingerprintMismatch, InvalidInput
 from zipfian.fields import Aligned, Translated, Visual
+from zipfian.vocabulary._sae_weights import SaeWeights, save_weights
+from zipfian.vocabulary.aligned import find
 
 
 class TestAcross:
@@ -45,6 +49,17 @@ class TestAcross:
         tree = found.explain(found[0])
         assert tree.value == found[0].score
         check_sums(tree)
+
+    def test_a_picture_and_words_mean_both(self, photos: zf.Collection, tmp_path: Path) -> None:
+        asked = picture(tmp_path / "asked.png", self.GREEN)
+        found = photos.search("red", image=asked, k=3)
+        assert found[0].id == "half", "green as the picture, and red"
+        assert found.settings["fusion"]["together"] is True and found[0].score < 0.0
+        assert set(found[0].fields) == {"visual", "aligned", "translated"}
+        tree = found.explain(found[0])
+        assert tree.value == found[0].score
+        check_sums(tree)
+        assert "together" not in photos.search("red").settings["fusion"]
 
     def test_translation_is_explained_from_word_to_patch(self, photos: zf.Collection) -> None:
         found = photos.search("red dogs", fields="translated")
@@ -142,9 +157,35 @@ class TestAcross:
             InvalidInput, match="searches the postings of the visual field 'visual', which is not there"
         ):
             zf.Collection.create(tmp_path / "x.zf", {"translated": translated})
+        zeros = np.zeros(DIM, np.float32)
+        weights = SaeWeights(2 * np.eye(DIM, dtype=np.float32), zeros, zeros, 1.0, 2)
+        save_weights(weights, tmp_path / "other-sae", "float32")
+        other = Visual(tmp_path / "other-sae", encoder=image)
         with pytest.raises(FingerprintMismatch, match="make both with the same vocabulary"):
-            zf.Collection.create(
-                tmp_path / "x.zf", {"visual": Visual(sae, encoder=image, k=1), "translated": translated}
-            )
+            zf.Collection.create(tmp_path / "x.zf", {"visual": other, "translated": translated})
         with pytest.raises(InvalidInput, match="'text' or 'image', not 'sound'"):
             Aligned("sound", model=align)  # type: ignore[arg-type]
+
+    def test_a_translation_borrows_postings_of_another_use(
+        self, tmp_path: Path, text: ToyText, image: ToyImage, sae: Path, align: str
+    ) -> None:
+        translated = Translated(model=align, text=text, image=image)
+        visual = Visual(sae, encoder=image, k=1, k_post=1)
+        assert visual.model.fingerprint != translated.align.picture.fingerprint
+        with zf.Collection.create(
+            tmp_path / "x.zf", {"visual": visual, "translated": translated}, encodings=False
+        ) as made:
+            made.add([{"id": "red", "image": picture(tmp_path / "r.png", self.RED)}])
+            made.commit()
+            assert [hit.id for hit in made.search("red", fields="translated")] == ["red"]
+
+
+def test_an_alignment_uses_visual_words_as_it_was_trained() -> None:
+    """However visual fields use them by default."""
+    of = json.loads(str(Translated().align.picture.vocabulary))
+    trained = json.loads((find("align-flickr8k") / "align.json").read_text())["terms"]
+    assert {name: of[name] for name in ("k", "k_post", "pooling")} == {"k": 16, "k_post": 96, "pooling": "max"}
+    assert {name: trained[name] for name in ("k", "k_post", "pooling")} == {"k": 16, "k_post": 96, "pooling": "max"}
+    own = json.loads(str(Visual().model.vocabulary))
+    assert {name: own[name] for name in ("k", "k_post", "pooling")} == {"k": 32, "k_post": 384, "pooling": "sum"}
+    assert own["sha256"] == of["sha256"] == trained["sha256"]

@@ -179,15 +179,18 @@ class TestHybrid:
         notes.commit()
         assert [h.id for h in notes.search("kitten", where={"lang": "en"})] == ["a"]
 
-    def test_pictures_are_reranked(self, tmp_path: Path, image: ToyImage, sae: Path) -> None:
+    def test_pictures_are_fused_and_reranked_where_time_matters(
+        self, tmp_path: Path, image: ToyImage, sae: Path
+    ) -> None:  # fmt: skip
         with zf.Collection.create(tmp_path / "p.zf", fields(sae, image), encodings=False) as photos:
             for i in range(12):
                 photos.add([{"id": f"{i}", "image": picture(tmp_path / f"{i}.png", (20 * i, 255 - 20 * i, 30))}])
             photos.commit()
             found = photos.search(image=tmp_path / "7.png", k=3)
-            assert found[0].id == "7"
-            assert found.settings["rerank"] == "dense"
-            assert "choice" in found.settings
+            assert found[0].id == "7" and found.settings["weights"] == {"visual": 0.5, "dense": 0.5}
+            assert "rerank" not in found.settings
+            quick = photos.search(image=tmp_path / "7.png", k=3, preset="latency-first")
+            assert quick[0].id == "7" and quick.settings["rerank"] == "dense" and "choice" in quick.settings
 
 
 class TestApproximate:
