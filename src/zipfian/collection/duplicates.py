@@ -20,8 +20,10 @@ from zipfian.collection.searcher import Searcher
 from zipfian.encode.picture_files import HASH_COLUMN
 from zipfian.errors import InvalidInput, shown
 
-THRESHOLD = 0.95
-"""Cosine from which two documents are nearly the same."""
+THRESHOLD = 0.9
+"""Cosine from which two documents are nearly the same. Chosen on photographs of pets and EfficientNet-Lite2: of 36
+copies (saved anew at quality 70, at three quarters of the size, cropped by a tenth) 35 reach it, of the 4,950 pairs
+among 100 pictures of four breeds none does; the highest has 0.897."""
 
 _SHORT = 96
 """Numbers of a short row."""
