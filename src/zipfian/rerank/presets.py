@@ -2,8 +2,8 @@
 
 A preset never reranks where that would lose to its own first stage: text is fused and left as fused (its pooled vector
 is the weakest field). Pictures are found by visual words and pooled vectors together, which is better than each alone
-(table `visual-words`). Where time matters, visual words find the candidates and pooled vectors order as many of them
-as the query needs: no vector of the others is looked at.
+or level with it (table `visual-words`). Where time matters, visual words find the candidates and pooled vectors order
+as many of them as the query needs: no vector of the others is looked at.
 """
 
 from __future__ import annotations
