@@ -165,7 +165,7 @@ class Collection(Looking, ABC):
         return self._put(items, existing, progress, skipped)
 
     def upsert(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
-        """Add documents, replacing those of the same id as a whole (`update` keeps what is not given); see `add`."""
+        """Add `items`; one that is there is replaced whole, text and all (see `update`). `progress` as for `add`."""
         return self.add(items, "replace", progress)
 
     def update(self, items: Iterable[Mapping[str, Any]], progress: Callable[[int], None] | None = None) -> int:
