@@ -280,6 +280,8 @@ def _all(args: argparse.Namespace) -> None:
             "without commits: texts and parts": {"how": FULL, "writing": False},
         }
         if before:
+            runs["older version: ids and scores"] = {"how": BARE, **before}
+            runs["older version: with texts and each field's part"] = {"how": FULL, **before}
             runs["older version, without commits: ids and scores"] = {"how": BARE, "writing": False, **before}
             runs["older version, without commits: texts and parts"] = {"how": FULL, "writing": False, **before}
         for label, chosen in runs.items():
