@@ -272,8 +272,7 @@ class Collection(Looking, ABC):
     ) -> Results:
         """The k best documents for a text, a picture, both, or ready-made terms.
 
-        All fields that can answer take part: their scores are fused with weights that adapt to the query. Every hit
-        says what each field thought of it.
+        All fields that can answer take part, and are fused; every hit says what each of them thought of it.
 
         Parameters
         ----------
@@ -313,14 +312,12 @@ class Collection(Looking, ABC):
         adjust
             Factors of the query's terms, `{field: {term: factor}}`, named as in an explanation: 0 mutes a term.
         """
-        answers = self._answers()
         options = {
             "offset": offset, "where": where, "fields": fields, "method": method, "preset": preset, "scoring": scoring,
-            "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann,
+            "query_encoder": query_encoder, "rerank_depth": rerank_depth, "ann": ann, "adjust": adjust,
             "exact_match_bonus": exact_match_bonus, "min_confidence": min_confidence, "exclude_self": exclude_self,
-            "adjust": adjust,
         }  # fmt: skip
-        return answers.run(Request.of(query, image, k, options))
+        return self._answers().run(Request.of(query, image, k, options))
 
     def search_many(
         self, queries: Iterable[Any] | None = None, k: int = 10, threads: int | None = None, *,

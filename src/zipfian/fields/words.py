@@ -124,8 +124,8 @@ class Words(LexicalField):
         return self.analyser.query(query.text or "", query.language)
 
     def batch(self, name: str, items: Iterable[Item]) -> FieldBatch:
-        """As every lexical field, but the analyser counts many texts at once, and long ones by passage; arguments as
-        for `LexicalField`."""
+        """As every lexical field (`name` and `items`), but the analyser counts many texts at once, and long ones by
+        passage."""
         rows = Rows(name, self.passages)
         one, two = itertools.tee(rows.read(items))  # read side by side, so that texts of a stream are not kept
         languages = (language for _, language in two) if self.asks_language else None
