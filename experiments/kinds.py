@@ -102,7 +102,7 @@ class Kind:
     def standard(self, scores: F32) -> F32:
         """In deviations of each query's best others, as fusion has them."""
         others = np.where(self.own, -np.inf, scores)
-        pool = min(POOL, len(others) - int(self.own.sum(axis=1).max()))
+        pool = min(POOL, others.shape[1] - int(self.own.sum(axis=1).max()))
         best = -np.partition(-others, pool - 1, axis=1)[:, :pool]
         mean, deviation = best.mean(axis=1, keepdims=True), best.std(axis=1, keepdims=True)
         out: F32 = ((scores - mean) / np.where(deviation > 0.0, deviation, 1.0)).astype(np.float32)
