@@ -104,6 +104,7 @@ def test_the_separator_that_fits_most_rows_wins() -> None:
     assert separator_of("id;text, long\na;b\nc;d, e, f\n", ",") == ";"
     assert separator_of("text\nOne; two\nthree; four\n", ",") == ","
     assert separator_of("", "\t") == "\t"
+    assert separator_of("id;a, b, c\n1;x\n2;y\n", ",") == ";", "rows that are alike count more than many columns"
 
 
 def test_a_spreadsheet_says_its_separator(tmp_path: Path) -> None:
