@@ -154,10 +154,10 @@ def test_a_deadline_stops_work_between_stages(monkeypatch: pytest.MonkeyPatch, s
     explained: list[str] = []
     usual = zf.Results.explain
 
-    def slow(found: Any, hit: Any) -> Any:
+    def slow(found: Any, hit: Any, places: bool = True) -> Any:
         explained.append(hit.id)
         time.sleep(3.5)
-        return usual(found, hit)
+        return usual(found, hit, places)
 
     monkeypatch.setattr(zf.Results, "explain", slow)
     status, answer, _ = ask(port, f"{NOTES}/search", {"text": "food", "explain": "terms"})
