@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import report, serve
+from benchmarks import before, report, serve
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
@@ -179,3 +179,10 @@ def test_agreement_is_that_of_rounding(shown: str, stored: float, scale: float, 
 def test_what_counts_as_a_figure() -> None:
     text = ".694 and 3,680 of 16-term items, R@10 of BM25 (nDCG@10) by all-MiniLM-L6-v2: +0.5 to 11 %, 1.000, 3, 4."
     assert numbers(text) == [".694", "3,680", "16", "+0.5", "11", "1.000", "3", "4"]
+
+
+def test_the_speed_page_shows_before_and_after() -> None:
+    found = json.loads((ROOT / "results" / "speed" / "before.json").read_text("utf-8"))["figures"]
+    shown = (ROOT / "docs" / "benchmarks.md").read_text("utf-8").splitlines()
+    lines = list(before.table(found))
+    assert len(lines) > 20 and [line for line in lines if line not in shown] == []
