@@ -124,10 +124,15 @@ def toy_vocabulary(folder: Path, k: int = 2) -> Path:
     return folder
 
 
-def toy_alignment(folder: Path, vocabulary: Path) -> Path:
-    """Heads that leave the toys' vectors as they are, and a table from words to the directions of colours."""
-    words = ["blue", "dog", "green", "red"]
-    rows = np.array([[3, 0], [1, 0], [2, 0], [1, 0]], np.uint16)
+def toy_alignment(folder: Path, vocabulary: Path, also: Sequence[str] = ()) -> Path:
+    """Heads that leave the toys' vectors as they are, and a table from words to the directions of colours.
+
+    It was taught the stems `also`, too, but has no colour for them.
+    """
+    seen = {"blue": 3, "dog": 1, "green": 2, "red": 1}
+    words = sorted({*seen, *also})
+    rows = np.array([[seen.get(word, 0), 0] for word in words], np.uint16)
+    weights = np.array([[1.0 if word in seen else 0.0, 0.0] for word in words], np.float32)
     same = np.eye(DIM, dtype=np.float32)
     head = {
         "mean": np.zeros(DIM, np.float32), "spread": np.ones(DIM, np.float32), "linear": same,
@@ -137,7 +142,7 @@ def toy_alignment(folder: Path, vocabulary: Path) -> Path:
     wider = {name: np.pad(a, ((0, 0), (0, 1))) if name in ("linear", "wide") else a for name, a in head.items()}
     tensors = {
         "words.idf": np.ones(len(words), np.float32), "text.0.words": np.zeros((len(words), 1), np.float32),
-        "table.terms": rows, "table.weights": np.tile(np.array([1.0, 0.0], np.float32), (len(words), 1)),
+        "table.terms": rows, "table.weights": weights,
         **{f"text.0.{name}": a for name, a in wider.items()}, **{f"image.0.{name}": a for name, a in head.items()},
     }  # fmt: skip
     settings = {"name": "toy", "members": 1, "words": words, "terms": {"vocabulary": str(vocabulary)}}

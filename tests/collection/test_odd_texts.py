@@ -12,6 +12,7 @@ from tests.collection.test_languages import ENGLISH, EnglishText, documents, kno
 from tests.toys import toy_vocabulary
 from zipfian.errors import InvalidInput, UnreadTexts
 from zipfian.fields import Field, Latent, Words
+from zipfian.fields.rows import PASSAGE
 
 MORE = {
     "bread": "The bread is made of flour, and the children eat it in the morning.",
@@ -62,7 +63,7 @@ def test_scores_of_others_change_only_as_statistics_say(tmp_path: Path, name: st
     scores = []
     texts = {"odd": ODD[name], "plain": ""}
     for place in texts:
-        with zf.Collection.create(tmp_path / place, {"words": Words()}) as made:
+        with zf.Collection.create(tmp_path / place, {"words": Words(passages=0)}) as made:
             made.add(documents(ENGLISH, MORE, {name: texts[place]}))
             made.commit()
             length = int(sum(found.get(name, 0.0) for found in postings(made).values()))
@@ -121,11 +122,13 @@ def test_a_document_without_text_has_no_language(notes: zf.Collection, encoder: 
     assert [h.id for h in notes.search("puppies")][:1] == ["dog"]
 
 
-def test_a_word_repeated_a_million_times_is_one_word(tmp_path: Path) -> None:
-    with zf.Collection.create(tmp_path / "c", {"words": Words()}) as made:
+@pytest.mark.parametrize("size", [0, PASSAGE])
+def test_a_word_repeated_a_million_times_is_one_word(tmp_path: Path, size: int) -> None:
+    with zf.Collection.create(tmp_path / "c", {"words": Words(passages=size)}) as made:
         made.add(documents(ENGLISH))
         add(made, "million")
-        assert postings(made)["spam"] == {"million": 1_000_000.0}
+        if not size:
+            assert postings(made)["spam"] == {"million": 1_000_000.0}
         found = made.search("spam")
         assert [h.id for h in found] == ["million"]
         assert 0 < found[0].score < 10, "BM25 saturates"

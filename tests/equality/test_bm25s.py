@@ -44,7 +44,7 @@ class Peer:
 
 
 def build(path: Path, texts: Mapping[str, str]) -> zf.Collection:
-    collection = zf.Collection.create(path)
+    collection = zf.Collection.create(path, {"words": Words(passages=0)})
     collection.add({"id": i, "text": text} for i, text in texts.items())
     collection.commit()
     return collection

@@ -94,7 +94,7 @@ def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptionSet:
         rows.append(json.dumps({"image": f"{name}.png", "split": "test", "captions": captions}))
     (tmp_path / "captions.jsonl").write_text("\n".join(rows))
     sae = toy_vocabulary(tmp_path / "toy-sae")
-    align = str(toy_alignment(tmp_path / "toy-align", sae))
+    align = str(toy_alignment(tmp_path / "toy-align", sae, also=["car", "cat", "puppi", "sun"]))
     text, image = ToyText(), ToyImage()
 
     def make_fields(names: Sequence[str], dataset: Dataset, encoder: Any = None) -> dict[str, Field]:
