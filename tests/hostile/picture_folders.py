@@ -26,6 +26,7 @@ ATTACKS = (
 
 _STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _EVIL = ("\x1b[2J", "\x9b31m", "\u202e", "\x1b]52;c;Zm9v\x07", "\u2066", "\r", "\x85", "\n")
+KIND = "metadata of another kind"
 _SKIPPING = ("--on-bad", "skip", "--json")
 _PICTURES = (files.flipped, files.cut, files.lying, files.nested, files.gigapixel, files.wrong_size, files.run_lengths)
 
@@ -123,11 +124,12 @@ def _jsonl(chance: random.Random, source: Path) -> tuple[list[str], list[str]]:
         "a device for a picture": b'{"id": "x", "image": "/dev/zero"}',
         "a name that is none": b'{"id": "x", "image": "a\\u0000b.png"}',
         "an id too long": b'{"id": "' + b"x" * 10_000 + b'", "text": "t"}',
-        "metadata of another kind": b'{"id": "x", "text": "t", "year": "late"}',
+        KIND: b'{"id": "kind", "text": "t", "year": "late"}',  # the value is left out, the document is not
         "the same id again": b'{"id": "good-0", "text": "t"}',
     }
     with (source / "all.jsonl").open("wb") as file:
-        for i, kind in enumerate(chance.sample(sorted(hostile), 4)):
+        chosen = chance.sample(sorted(hostile), 4)
+        for i, kind in enumerate(chosen):
             file.write(json.dumps({"id": f"good-{i}", "text": "a fox", "year": 2020}).encode() + b"\n")
             if hostile[kind] is None:
                 file.seek(size, os.SEEK_CUR)
@@ -135,7 +137,7 @@ def _jsonl(chance: random.Random, source: Path) -> tuple[list[str], list[str]]:
             else:
                 file.write(hostile[kind] + b"\n")
         file.write(b'{"id": "last", "text": "a fox"}')
-    return ["good-0", "good-1", "good-2", "good-3", "last"], ["x"]
+    return ["good-0", "good-1", "good-2", "good-3", "last", *(["kind"] if KIND in chosen else [])], ["x"]
 
 
 def _csv(chance: random.Random, source: Path) -> tuple[list[str], list[str]]:

@@ -16,6 +16,10 @@ FORBIDDEN = ("torch", "transformers", "huggingface_hub", "open_clip", "sentence_
 """Packages that only a model of the hub needs."""
 
 
+OUTSIDE = ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec")
+"""What nobody does for a collection in a folder."""
+
+
 class _Imports(MetaPathFinder):
     """Stands before all other finders: what is forbidden is noted, and not found."""
 
@@ -37,13 +41,17 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         path = os.path.realpath(os.fsdecode(arguments[0]))
         if path.startswith(tuple(_watching)):
             _seen.append(f"open {path}")
-    elif (event.startswith("socket.") and event in ("socket.connect", "socket.getaddrinfo")) or event in (
-        "subprocess.Popen",
-        "os.system",
-        "os.exec",
-        "pickle.find_class",
-    ):
+    elif event in OUTSIDE or (event == "pickle.find_class" and not _loads_kernels()):
         _seen.append(event)
+
+
+def _loads_kernels() -> bool:
+    """Whether numba reads a compiled kernel: another formula than those tried before needs one, and where they are kept
+    only this user can write."""
+    frame = sys._getframe()
+    while frame is not None and not frame.f_code.co_filename.endswith("numba/core/caching.py"):
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None
 
 
 @contextmanager
