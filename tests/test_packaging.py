@@ -22,7 +22,22 @@ from tests.encode.conftest import needed
 from zipfian._version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = {"text", "image", "hub", "train", "faiss", "eval", "parquet", "pandas", "opensearch", "serve", "all", "dev"}
+EXTRAS = {
+    "text",
+    "image",
+    "heic",
+    "hub",
+    "train",
+    "faiss",
+    "documents",
+    "eval",
+    "parquet",
+    "pandas",
+    "opensearch",
+    "serve",
+    "all",
+    "dev",
+}
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("hatchling") is None, reason="hatchling is not installed: pip install 'zipfian[dev]'"
