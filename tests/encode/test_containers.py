@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.encode.scenes import saved, scene
 from tests.hostile import picture_files
 from zipfian.encode._av1 import frame_sizes
 from zipfian.encode._skeleton import check_parts, kind_of
@@ -30,20 +31,6 @@ HEIF = pytest.param(
 KINDS = pytest.mark.parametrize("kind", ["AVIF", HEIF])
 
 
-def scene(width: int = 96, height: int = 64) -> Any:
-    """Red left half, blue right half, a green top left corner."""
-    image = Image.new("RGB", (width, height), (200, 30, 30))
-    image.paste((30, 30, 200), (width // 2, 0, width, height))
-    image.paste((30, 200, 30), (0, 0, width // 4, height // 4))
-    return image
-
-
-def saved(image: Any, kind: str, **options: Any) -> bytes:
-    out = io.BytesIO()
-    image.save(out, kind, **options)
-    return out.getvalue()
-
-
 def exif(orientation: int) -> bytes:
     made = Image.Exif()
     made[0x0112] = orientation
@@ -56,9 +43,9 @@ def exif(orientation: int) -> bytes:
 def test_they_are_decoded_upright(kind: str, orientation: int) -> None:
     from PIL import ImageOps
 
-    plain = saved(scene(), "PNG", exif=exif(orientation))
+    plain = saved(scene(96, 64), "PNG", exif=exif(orientation))
     expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(plain))), dtype=int)
-    found = np.asarray(decode(saved(scene(), kind, exif=exif(orientation), quality=90)), dtype=int)
+    found = np.asarray(decode(saved(scene(96, 64), kind, exif=exif(orientation), quality=90)), dtype=int)
     assert found.shape == expected.shape
     assert float(np.abs(found - expected).mean()) < 8
 
@@ -81,7 +68,7 @@ def test_cut_files_are_named(kind: str, share: float) -> None:
 @KINDS
 def test_damage_anywhere_gives_a_picture_or_our_error(kind: str) -> None:
     chance = np.random.default_rng(1)
-    data = np.frombuffer(saved(scene(), kind, exif=exif(6)), dtype=np.uint8)
+    data = np.frombuffer(saved(scene(96, 64), kind, exif=exif(6)), dtype=np.uint8)
     for _ in range(100):
         damaged = data.copy()
         damaged[chance.integers(0, len(data), 3)] = chance.integers(0, 256, 3)
@@ -93,7 +80,7 @@ def test_damage_anywhere_gives_a_picture_or_our_error(kind: str) -> None:
 
 @KINDS
 def test_a_thumbnail_keeps_nothing_of_the_file(kind: str) -> None:
-    data = saved(scene(), kind, exif=exif(1))
+    data = saved(scene(96, 64), kind, exif=exif(1))
     assert b"secret" in data
     small = thumbnail(data, 32)
     assert b"secret" not in small

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.encode.scenes import saved, scene
 from tests.hostile import picture_files
 from zipfian.encode import images
 from zipfian.encode._skeleton import check_parts
@@ -25,20 +26,6 @@ from zipfian.encode.images import decode
 from zipfian.errors import ImageUnreadable, InvalidInput, LimitExceeded, NotAFile
 
 Image = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install 'zipfian[image]'")
-
-
-def scene(width: int = 60, height: int = 40) -> Any:
-    """Red left half, blue right half, a green top left corner."""
-    image = Image.new("RGB", (width, height), (200, 30, 30))
-    image.paste((30, 30, 200), (width // 2, 0, width, height))
-    image.paste((30, 200, 30), (0, 0, width // 4, height // 4))
-    return image
-
-
-def saved(image: Any, kind: str, **options: Any) -> bytes:
-    out = io.BytesIO()
-    image.save(out, kind, **options)
-    return out.getvalue()
 
 
 def close(image: Any, expected: Any, most: int = 30) -> bool:

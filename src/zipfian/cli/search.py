@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from zipfian.limits import MAX_IMAGE_BYTES
 from zipfian.storage.regular import look
 
 if TYPE_CHECKING:
-    from zipfian.client import RemoteResults
+    from zipfian.client import RemoteCollection, RemoteResults
     from zipfian.collection import Collection, Hit, Results
 
 
@@ -68,42 +69,38 @@ def run(args: argparse.Namespace) -> int:
     """Do it."""
     if args.image is None:
         refuse(args, ["exclude_self"], "leaves out the picture that is looked for: give one with --image FILE")
-    if is_service(args.path):
-        return _through_a_service(args)
+    if is_service(args.path):  # what it answers is shown as a search at hand would be
+        with connected(args) as remote:
+            return _answer(
+                args, remote, options_of(args),
+                lambda found, hit: print_hit(hit, found.explain(hit) if args.highlight or hit.picture else None),
+            )  # fmt: skip
     with opened(args.path, **trusted(args)) as collection:
         options = question(collection, args)
-        where = filter_of(args.where, collection.columns, args.path)
-        start = time.perf_counter()
-        results = collection.search(
-            args.query, k=args.k, where=where, min_confidence=args.min_confidence,
-            exclude_self=args.exclude_self, **options,
+        return _answer(
+            args, collection, options,
+            lambda found, hit: show(collection, found, hit, args.highlight, options.get("image")),
         )  # fmt: skip
-        seconds = time.perf_counter() - start
-        if args.json:
-            print_json(as_json(args.query, results, args.highlight, args.image))
-            return 0
-        for hit in results:
-            show(collection, results, hit, args.highlight, options.get("image"))
-        _close(results, seconds, len(collection))
-    return 0
 
 
-def _through_a_service(args: argparse.Namespace) -> int:
-    """Ask a service; what it answers is shown as a search at hand would be."""
-    with connected(args) as collection:
-        start = time.perf_counter()
-        where = filter_of(args.where, collection.columns, args.path)
-        results = collection.search(
-            args.query, k=args.k, where=where, min_confidence=args.min_confidence,
-            exclude_self=args.exclude_self, **options_of(args),
-        )  # fmt: skip
-        seconds = time.perf_counter() - start
-        if args.json:
-            print_json(as_json(args.query, results, args.highlight, args.image))
-            return 0
-        for hit in results:
-            print_hit(hit, results.explain(hit) if args.highlight or hit.picture else None)
-        _close(results, seconds, len(collection))
+def _answer(
+    args: argparse.Namespace, collection: Collection | RemoteCollection, options: Mapping[str, Any],
+    shown: Callable[[Any, Any], None],
+) -> int:  # fmt: skip
+    """Search with these options, and print what was found; `shown` prints a hit of some results."""
+    where = filter_of(args.where, collection.columns, args.path)
+    start = time.perf_counter()
+    results = collection.search(
+        args.query, k=args.k, where=where, min_confidence=args.min_confidence,
+        exclude_self=args.exclude_self, **options,
+    )  # fmt: skip
+    seconds = time.perf_counter() - start
+    if args.json:
+        print_json(as_json(args.query, results, args.highlight, args.image))
+        return 0
+    for hit in results:
+        shown(results, hit)
+    _close(results, seconds, len(collection))
     return 0
 
 
