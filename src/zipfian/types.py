@@ -91,6 +91,14 @@ class Passages:
     ends: npt.NDArray[np.int64]
     """(passages,): the character before which it ends."""
 
+    @classmethod
+    def of(cls, counts: Sequence[int], spans: Sequence[tuple[int, int]]) -> Passages | None:
+        """How many rows each document has, and where each row stands; None where every document is one row."""
+        if len(spans) == len(counts):
+            return None
+        places = np.array(spans, np.int64)
+        return cls(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), places[:, 0], places[:, 1])
+
 
 @dataclass(frozen=True, slots=True)
 class FieldBatch:

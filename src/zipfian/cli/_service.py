@@ -39,14 +39,16 @@ def connected(args: argparse.Namespace) -> RemoteCollection:
     return connect(url, unquote(name) or None, key=os.environ.get(KEY))
 
 
-def options_of(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of a search as typed; the service says what is wrong with them."""
+def typed(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of a search that were typed, for a collection at hand and for a service alike."""
     if args.query is None and args.image is None:
         raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
     names = None if args.fields is None else [name.strip() for name in args.fields.split(",")]
-    places = args.highlight or args.image is not None
-    given = {
-        "image": args.image, "fields": names, "method": args.method, "preset": args.preset,
-        "query_encoder": args.query_encoder, "explain": "places" if places else "terms",
-    }  # fmt: skip
+    given = {"fields": names, "method": args.method, "preset": args.preset, "query_encoder": args.query_encoder}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The same for a service, which says what is wrong with them."""
+    picture = {} if args.image is None else {"image": args.image}
+    return {**picture, **typed(args), "explain": "places" if args.highlight or picture else "terms"}

@@ -13,7 +13,7 @@ from zipfian.cli import _encoding, _fields
 from zipfian.cli._arguments import positive, refuse
 from zipfian.cli._collection import WHERE, Place, add_trust, how_to_add, opened, place, trusted
 from zipfian.cli._output import DIM, human_seconds, note, paint, plain, print_json, printable
-from zipfian.cli._service import connected, is_service, options_of
+from zipfian.cli._service import connected, is_service, options_of, typed
 from zipfian.cli._shapes import search_settings
 from zipfian.cli._show import picture_of, print_hit, visual_tree
 from zipfian.cli._where import add_where, filter_of
@@ -130,18 +130,14 @@ def show(collection: Collection, results: Results, hit: Hit, highlight: bool = T
 
 def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]:
     """The options of a search as typed, checked against what the collection can do; missing weights are fetched."""
-    named = None if args.fields is None else [name.strip() for name in args.fields.split(",")]
-    given = {"fields": named, "method": args.method, "preset": args.preset, "query_encoder": args.query_encoder}
-    options = {name: value for name, value in given.items() if value is not None}
-    if args.query is None and args.image is None:
-        raise InvalidInput("nothing to look for: give a QUERY, a picture with --image FILE, or both")
+    options = typed(args)
     if args.query is None and args.query_encoder is not None:
         raise InvalidInput("--query-encoder says how a text becomes latent terms: give a QUERY, or leave it out")
     if args.image is not None:
         look(args.image, MAX_IMAGE_BYTES)
         options["image"] = os.path.abspath(args.image)
     fields = collection.fields
-    for name in named or ():
+    for name in options.get("fields", ()):
         if name not in fields:
             raise InvalidInput(_no_field(args.path, name, list(fields)))
     taken = {field.takes for field in fields.values()}
@@ -157,7 +153,9 @@ def question(collection: Collection, args: argparse.Namespace) -> dict[str, Any]
             f"let texts find pictures: {how_to_add(args.path, 'aligned')}"
         )
     wanted = {"text"} if args.image is None else {"image"} if args.query is None else {"text", "image"}
-    fitting = [field for name, field in fields.items() if field.takes in wanted and name in (named or fields)]
+    fitting = [
+        field for name, field in fields.items() if field.takes in wanted and name in options.get("fields", fields)
+    ]
     if args.preset != "latency-first":
         _encoding.fetch_weights(fitting, "the words field needs none: --fields words", asked=True)
     return options

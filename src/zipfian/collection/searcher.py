@@ -100,8 +100,12 @@ class Searcher:
         """Live documents that a filter allows."""
         if mask is None:
             return len(self)
-        live = np.concatenate([np.empty(0, np.bool_), *(s.live for s in self.snapshot.segments)])
-        return int(np.count_nonzero(live & mask))
+        return int(np.count_nonzero(self.live & mask))
+
+    @property
+    def live(self) -> Mask:
+        """Which documents are not deleted, over all segments."""
+        return np.concatenate([np.empty(0, np.bool_), *(s.live for s in self.snapshot.segments)])
 
     def find(self, ids: Sequence[str]) -> Ints:
         """The numbers of live documents, -1 where there is none."""

@@ -68,5 +68,4 @@ def _passages(searcher: Searcher, name: str) -> dict[str, int]:
     found = searcher.passages(name)
     if found is None:
         return {}
-    live = np.concatenate([segment.live for segment in searcher.snapshot.segments])
-    return {"passages": int(np.count_nonzero(found.mask(live)))}
+    return {"passages": int(np.count_nonzero(found.mask(searcher.live)))}

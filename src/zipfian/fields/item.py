@@ -47,11 +47,7 @@ class Item:
 def passages_of(items: Iterable[Item], field: str) -> Passages | None:
     """Where the rows of a field stand in some documents; None where each document has one."""
     rows = [item.rows(field) for item in items]
-    counts = np.array([len(some) for some in rows], np.int64)
-    if int(counts.sum()) == len(counts):
-        return None
-    spans = np.array([row.span for some in rows for row in some], np.int64)
-    return Passages(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), spans[:, 0], spans[:, 1])
+    return Passages.of([len(some) for some in rows], [row.span for some in rows for row in some])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-import numpy as np
-
 from zipfian.encode.passages import Reading, Span, cut
 from zipfian.fields.item import Item
 from zipfian.types import Passages
@@ -73,7 +71,4 @@ class Rows:
     @property
     def passages(self) -> Passages | None:
         """Where the rows read so far stand in their documents; None where each is one."""
-        if len(self._spans) == len(self._counts):
-            return None
-        spans = np.array(self._spans, np.int64)
-        return Passages(np.concatenate([[0], np.cumsum(self._counts)]).astype(np.int64), spans[:, 0], spans[:, 1])
+        return Passages.of(self._counts, self._spans)
