@@ -136,7 +136,7 @@ def changed(row: Mapping[str, Any], said: Mapping[str, Any]) -> str:
     if row["name"].startswith("before"):
         return "nothing"
     if row.get("queries") == "table":
-        return "query table: " + row["name"].split()[-1]
+        return f"query table: {row['name'].split()[-1]}"
     parts = [f"projection at {said['rate']:g}"] if said.get("rate") else []
     parts += [f"worth of terms at {said['gain_rate']:g}"] if said.get("gain_rate") else []
     return f"{' and '.join(parts) or 'nothing'}, {said['steps']:,} steps"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ class Judge:
 
     def measure(
         self, name: str, result: TrainResult, teaching: Teaching, gains: torch.Tensor | None = None,
-        table: tuple[torch.Tensor, torch.Tensor] | None = None, **said: Any,
+        table: tuple[torch.Tensor, torch.Tensor] | None = None, said: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """nDCG@10 of every collection with queries of the encoder, or of a table."""
         by: dict[str, Any] = {}
@@ -118,7 +119,7 @@ class Judge:
             scores = measure(asked, impacts(kept, teaching.scoring), test.collection, teaching.scoring)
             by[test.collection.name] = {**scores, "postings": postings(kept)}
         chosen = [scores for collection, scores in by.items() if collection in CHOOSING] or list(by.values())
-        row = {"name": name, "queries": "encoder" if table is None else "table", "by": by, **said}
+        row = {"name": name, "queries": "encoder" if table is None else "table", "by": by, **(said or {})}
         row |= {half: float(np.mean([scores[half] for scores in chosen])) for half in ("even", "odd", "all")}
         self.rows.append(row)
         shown = " ".join(f"{c[:7]} {s['all']:.4f}" for c, s in by.items())
@@ -148,7 +149,7 @@ class School:
             assert vectors is not None
             self.dense.append(vectors.to(half))
         clock.say("encoded by the teacher")
-        self.words = [piece_codes(part, self.device) for part in (self.pieces, self.asked)]
+        self.words = (piece_codes(self.pieces, self.device), piece_codes(self.asked, self.device))
         self._lessons: dict[tuple[Any, ...], Lessons] = {}
 
     def _tokens(self, model: MiniLM, pieces: Pieces) -> Tokens:
@@ -328,12 +329,13 @@ def run(args: argparse.Namespace) -> None:
         gains = pupil.gains() if teaching.gain_rate else None
         seconds = round(clock.now() - begun, 1)
         settings_said = {**asdict(teaching), **other, "scoring": list(teaching.scoring)}
-        judge.measure(name, result, teaching, gains, settings=settings_said, seconds=seconds, **changes)
+        said_of = {"settings": settings_said, "seconds": seconds, **changes}
+        judge.measure(name, result, teaching, gains, said=said_of)
         tables = {}
         if other["table"]:
             tables = train_table(school, result, lesson, teaching, 16, TableTeaching(steps=args.table_steps))
             for kind, table in tables.items():
-                judge.measure(f"{name} {kind}", result, teaching, None, table, settings=settings_said)
+                judge.measure(f"{name} {kind}", result, teaching, None, table, {"settings": settings_said})
         if other["keep"]:
             folder = args.out / name
             extra = {} if gains is None else {"query_gain": gains.cpu().numpy().astype(np.float32)}

@@ -106,17 +106,17 @@ class Pupil:
         power = self.teaching.scoring.power
         return (pooled + EPS).pow(power) * (pooled > 0) * self.worth * torch.exp(power * self.gain)
 
-    @torch.no_grad()
     def count(self, tokens: Tokens, texts: torch.Tensor) -> None:
         """Document frequencies and the mean length over a sample of texts."""
         df, lengths = torch.zeros(self.width, device=texts.device), []
-        for part in texts.split(1_024):
-            states, owner = tokens.take(part)
-            pooled, _ = self.pooled(states, owner, len(part))
-            best = torch.topk(pooled, min(self.teaching.k_post, self.width), dim=1)
-            kept = torch.zeros_like(pooled).scatter_(1, best.indices, best.values)
-            df += (kept > 0).sum(dim=0)
-            lengths.append(kept.pow(self.teaching.scoring.power).sum(dim=1))
+        with torch.no_grad():
+            for part in texts.split(1_024):
+                states, owner = tokens.take(part)
+                pooled, _ = self.pooled(states, owner, len(part))
+                best = torch.topk(pooled, min(self.teaching.k_post, self.width), dim=1)
+                kept = torch.zeros_like(pooled).scatter_(1, best.indices, best.values)
+                df += (kept > 0).sum(dim=0)
+                lengths.append(kept.pow(self.teaching.scoring.power).sum(dim=1))
         self.worth, self.length = idf(df, len(texts)), torch.cat(lengths).mean()
 
     def taught(self) -> TrainResult:

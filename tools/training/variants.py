@@ -24,7 +24,7 @@ WIDTH_OF_STEP = 0.5
 """Half the width of the rectangle that stands for the derivative of a jump."""
 
 
-class _Jump(torch.autograd.Function):
+class _Jump(torch.autograd.Function):  # type: ignore[misc]
     """x where it is above its threshold; the threshold gets the derivative of a rectangle around the jump."""
 
     @staticmethod
@@ -39,7 +39,7 @@ class _Jump(torch.autograd.Function):
         return grad * (x > threshold), -(threshold * near * grad).sum(dim=0)
 
 
-class _Count(torch.autograd.Function):
+class _Count(torch.autograd.Function):  # type: ignore[misc]
     """1 where x is above its threshold, with the same derivative for the threshold."""
 
     @staticmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,7 @@ WORDS = ["a", "##b", "rare", "."] + [f"w{i}" for i in range(1020)]
 WIDTH, DIM = 64, 8
 
 
-def texts(rng: np.random.Generator, count: int = 12, size: int = 30) -> object:
+def texts(rng: np.random.Generator, count: int = 12, size: int = 30) -> Any:
     rows = [rng.integers(4, 1024, size).astype(np.uint16) for _ in range(count)]
     for row in rows:
         row[9], row[19], row[29] = 1012, 1012, 1012
@@ -72,7 +74,7 @@ def test_the_teachers_legs_are_bm25_and_leave_the_source_out() -> None:
     assert (found.scores.diff(dim=1) <= 0).all(), "best first"
 
 
-def school(rng: np.random.Generator) -> tuple[object, object]:
+def school(rng: np.random.Generator) -> tuple[Any, Any]:
     pieces = texts(rng)
     states = torch.from_numpy(rng.normal(size=(len(pieces.ids), DIM)).astype(np.float32))
     return pieces, pupil.Tokens(states, torch.from_numpy(pieces.indptr))
