@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import adaptive_k, confidence, fusion, kinds, languages, long, multilingual, needles, together
+from experiments import (
+    adaptive_k,
+    confidence,
+    fusion,
+    kinds,
+    languages,
+    long,
+    multilingual,
+    needles,
+    photo_queries,
+    together,
+)
 from experiments.base import Context, Made, Table
 from experiments.bm25v import cost as bm25v_cost
 from experiments.bm25v import tables as bm25v
@@ -36,6 +47,7 @@ TABLES: dict[str, Table] = {
         needles,
         confidence,
         together,
+        photo_queries,
     )
     for table in part.TABLES
 }
