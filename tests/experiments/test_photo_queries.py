@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -24,7 +25,8 @@ def test_what_is_not_judged_or_not_found_is_wrong() -> None:
     """Of the first kind, 3 of 35 are right; one of the others' found pictures is judged wrong, one not at all."""
     first, second, other = "a bicycle", "a pizza", "two dogs"
     judged = {(first, "a"): True, (first, "b"): True, (second, "a"): True, (other, "a"): False, (other, "c"): True}
-    found = {query: [] for query in ALL} | {first: ["a", "b", "x"], second: ["a"], other: ["a", "b"]}
+    nothing: dict[str, list[str]] = {query: [] for query in ALL}
+    found = nothing | {first: ["a", "b", "x"], second: ["a"], other: ["a", "b"]}
     assert measured(judged, found) == {
         "P@5 objects": pytest.approx(3 / 35),
         "P@5 colours": 0.0,
@@ -82,5 +84,23 @@ def test_the_page_shows_what_the_judgements_come_to() -> None:
         values = measured(judged, found)
         assert {"way": row["way"], **values} == row
         assert values["unjudged"] == 0
-        shown = [f"{values[name]:.2f}".removeprefix("0") for name in values if name != "unjudged"]
-        assert f"| {row['way']} | {' | '.join(shown)} |" in page
+        cells = [f"{values[name]:.2f}".removeprefix("0") for name in values if name != "unjudged"]
+        assert f"| {row['way']} | {' | '.join(cells)} |" in page
+
+
+def test_the_page_shows_what_the_trials_of_captions_gave() -> None:
+    file = ROOT / "results" / "photos" / "caption-trials.json"
+    if not file.is_file():
+        pytest.skip("the results are not part of this package")
+    stored, page = json.loads(file.read_text("utf-8")), (ROOT / "docs" / "photos.md").read_text("utf-8")
+    assert stored["trials"]
+    for trial in stored["trials"]:
+        found = {way: [trial["dev"][way][f"r@{k}"] for k in (1, 5, 10)] for way in ("t2i", "i2t")}
+        mean = fmean(value for values in found.values() for value in values)
+        cells = [" / ".join(map(shown, values)) for values in found.values()]
+        cells += [shown(mean), shown(trial["words_p@5"]), shown(trial["unseen_p@5"])]
+        assert f"| {trial['name']} | {' | '.join(cells)} |" in page
+
+
+def shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}".removeprefix("0")
