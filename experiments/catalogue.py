@@ -6,7 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import adaptive_k, confidence, fusion, kinds, languages, long, multilingual, needles, together, trials
+from experiments import (
+    adaptive_k,
+    confidence,
+    fusion,
+    kinds,
+    languages,
+    long,
+    multilingual,
+    needles,
+    photo_queries,
+    together,
+    trials,
+)
 from experiments.base import Context, Made, Table
 from experiments.bm25v import cost as bm25v_cost
 from experiments.bm25v import tables as bm25v
@@ -36,6 +48,7 @@ TABLES: dict[str, Table] = {
         needles,
         confidence,
         together,
+        photo_queries,
         trials,
     )
     for table in part.TABLES

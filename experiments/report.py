@@ -29,8 +29,8 @@ SAID = "The first part is written by hand\n(`{folder}/about.md`)."
 ABOUT = "about.md"
 """What was measured by other means than `zipfian eval`, written by hand beside the result files."""
 
-OTHER = ("speed", "mutants", "hostile", "languages", "needles", "long")
-"""Folders of results that belong to other pages: benchmarks, mutants, security, languages, needles, long texts."""
+OTHER = ("speed", "mutants", "hostile", "languages", "needles", "long", "photos")
+"""Folders of results that belong to other pages: benchmarks, mutants, security, languages, needles, long, photos."""
 
 SCOPE = """## Out of scope
 
