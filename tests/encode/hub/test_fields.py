@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from PIL import Image
@@ -48,8 +49,9 @@ def test_a_model_by_name_for_pictures_and_words(tmp_path: Path, library: str, mo
     make = {"hf": tiny.clip, "open_clip": tiny.open_clip_model}.get(library, tiny.mobile_clip)
     make(tmp_path / "model")
     name = f"{library.partition(',')[0]}:{tmp_path / 'model'}"
-    fields = {"dense": Dense("image", encoder=name), "aligned": Aligned(encoder=name)}
-    image, text = registry.find(fields["dense"].encoder), registry.find(fields["aligned"].align.text)
+    fields: dict[str, Any] = {"dense": Dense("image", encoder=name), "aligned": Aligned(encoder=name)}
+    specs = (fields["dense"].encoder, fields["aligned"].align.text)
+    image, text = (cast(Any, registry.find(spec)) for spec in specs)
     assert image.model is text.model and fields["aligned"].encoder == fields["dense"].encoder
     documents = save_pictures(tmp_path / "p", 5)
     pair = hub.dual(name)
