@@ -309,4 +309,4 @@ def _interrupted(args: argparse.Namespace, sync: Sync, total: int) -> str:
 
 
 def _first_query(fields: list[str]) -> str:
-    return '"..."' if any(name in fields for name in ("words", "latent")) else "--image FILE"
+    return '"..."' if any(name in fields for name in ("words", "latent", "aligned")) else "--image FILE"
