@@ -29,7 +29,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[
 
 HUB := .venv-hub
 HUB_READY := $(HUB)/.ready
-HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py tests/cli/test_train_align.py tests/tools/training
+HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py tests/cli/test_train_align.py tests/cli/test_picture_model.py tests/tools/training
 WITH_HUB ?= yes
 WITH_CLUSTER ?= yes
 CLUSTER_TESTS := tests/cluster

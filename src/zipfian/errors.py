@@ -80,9 +80,10 @@ class ModelNotFound(WeightsNotFound):
 
     def __init__(self, model: str, problem: str) -> None:
         self.tried = (model,)
+        name = "NAME" if model.startswith((".", "/", "~")) or model.count("/") != 1 else model  # a folder is no name
         super(WeightsNotFound, self).__init__(
             f"{model}: {problem}. Give the path of a local folder with the model, or fetch it where the hub can be "
-            f"reached ('hf download {model} --local-dir FOLDER') and copy the folder to this machine"
+            f"reached ('hf download {name} --local-dir FOLDER') and copy the folder to this machine"
         )
 
 

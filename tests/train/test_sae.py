@@ -57,12 +57,28 @@ def test_settings_round_trip_and_schedule() -> None:
 
 
 def test_presets_are_the_papers() -> None:
-    bm25v, latent = (SaeSettings.preset(name, 384) for name in PRESETS)
+    bm25v, latent, _ = (SaeSettings.preset(name, 384) for name in PRESETS)
     assert (bm25v.width, bm25v.k, bm25v.batch, bm25v.epochs, bm25v.l1) == (16 * 384, 16, 4_096, 5.0, 1e-3)
     assert (latent.width, latent.k, latent.optimizer, latent.batch, latent.l1) == (32_768, 16, "adamw", 4_096, 0.0)
     assert not (bm25v.centre or bm25v.scale or latent.centre or latent.scale)
     with pytest.raises(InvalidInput, match="no preset"):
         SaeSettings.preset("other", 384)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "width", "batch", "epochs"),
+    [
+        (10, 32, 32, 18.0),
+        (640, 32, 32, 18.0),
+        (64_000, 512, 512, 18.0),
+        (500_000, 4_096, 4_096, 8.0),
+        (9_999_999, 8_192, 8_192, 3.0),
+        (None, 8_192, 8_192, 3.0),
+    ],
+)
+def test_photos_have_as_many_terms_as_they_can_teach(tokens: int | None, width: int, batch: int, epochs: float) -> None:
+    found = SaeSettings.preset("photos", 1_024, tokens)
+    assert (found.width, found.batch, found.epochs, found.k) == (width, batch, epochs, 16)
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_bad_tables(terms: Any, weights: Any) -> None:
 
 
 def test_presets_are_those_of_the_papers() -> None:
-    assert set(PRESETS) == {"bm25-v", "latent-terms"}
+    assert set(PRESETS) == {"bm25-v", "latent-terms", "photos"}
     visual, text = preset("bm25-v"), preset("latent-terms")
     assert (visual.k, visual.k_post, visual.query, visual.scale) == (16, 16, "binary", 100.0)
     assert visual.bm25 == {"k1": 1.5, "b": 0.75, "phi": "identity"}

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from zipfian.cli import _allowed
 from zipfian.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -59,8 +60,10 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
 
 
 def trusted(args: argparse.Namespace) -> dict[str, Any]:
-    """What was typed, as arguments of `Collection.open`; nothing where nothing was."""
-    return {name: given for name in ("trust", "pictures") if (given := getattr(args, name, None))}
+    """What was typed, now or to make a collection, as arguments of `Collection.open`; nothing where nothing was."""
+    typed = {name: list(given) for name in ("trust", "pictures") if (given := getattr(args, name, None))}
+    allowed = [*typed.get("trust", ()), *_allowed.names()]
+    return {**typed, "trust": allowed} if allowed else typed
 
 
 @contextmanager

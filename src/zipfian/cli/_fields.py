@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from zipfian.errors import InvalidInput, MissingExtra
 from zipfian.ingest.source import Survey
+
+if TYPE_CHECKING:
+    from zipfian.cli._picture_model import PictureModel
 
 NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image", "multilingual", "aligned", "translated")
 """Fields that a name alone means; also written in `fields.named`, which must not be loaded for `--help`."""
@@ -35,8 +39,8 @@ def installed(modules: Iterable[str]) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in modules)
 
 
-def choose(survey: Survey) -> Choice:
-    """The fields for a source.
+def choose(survey: Survey, model: PictureModel | None = None) -> Choice:
+    """The fields for a source, whose pictures a model of the hub may read.
 
     Texts: words, latent, dense; in other languages than English, words and, where it reads them, multilingual.
     Pictures: visual and dense to search with a picture, aligned and translated to search
@@ -45,7 +49,7 @@ def choose(survey: Survey) -> Choice:
     without theirs, and that is an error.
     """
     plain_texts = survey.texts - survey.captions
-    text, image = installed(TEXT_MODULES), installed(IMAGE_MODULES)
+    text, image = installed(TEXT_MODULES), model is not None or installed(IMAGE_MODULES)
     parts = [_count(plain_texts, "text")] if plain_texts else []
     if survey.pictures:
         captioned = f", {survey.captions:,} with captions" if survey.captions else ", none with a caption"
@@ -58,19 +62,26 @@ def choose(survey: Survey) -> Choice:
         return Choice(tuple(fields), f"{why}; to see the pictures too: pip install 'zipfian[image]'")
     if survey.texts and not text:
         missing = "; latent and dense need: pip install 'zipfian[text]'"
-        fields = ["visual", "dense", "translated", "words"] if survey.pictures else ["words"]
-        return Choice(tuple(fields), why + missing)
+        seen = _seen(model, "dense", text)
+        return Choice((*seen, "words") if survey.pictures else ("words",), why + missing)
     meaning, language = _meaning(survey)
     if language:
         why += f", most of them in {language}"
     if survey.texts and survey.pictures:
         meaning = tuple("dense-text" if name == "dense" else name for name in meaning)
-        return Choice(("words", *meaning, "visual", "dense-image", *ACROSS), why)
+        return Choice(("words", *meaning, *_seen(model, "dense-image", text)), why)
     if survey.pictures:
-        across = ACROSS if text else ACROSS[1:]
-        return Choice(("visual", "dense", *across), why)
+        return Choice(_seen(model, "dense", text), why)
     instant = "; --fields words is instant and needs no weights" if meaning else ""
     return Choice(("words", *meaning), why + instant)
+
+
+def _seen(model: PictureModel | None, dense: str, text: bool) -> tuple[str, ...]:
+    """Fields of pictures: of a model that reads words, too, or of the default encoder, beside which words need another
+    encoder or the table."""
+    if model is not None:
+        return (*(("visual",) if model.words is not None else ()), dense, "aligned")
+    return ("visual", dense, *(ACROSS if text else ACROSS[1:]))
 
 
 def _meaning(survey: Survey) -> tuple[tuple[str, ...], str]:

@@ -9,12 +9,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zipfian.cli import _encoding, _fields, _shards, _skipped
+from zipfian.cli import _allowed, _encoding, _fields, _shards, _skipped
 from zipfian.cli._arguments import add_reading, positive, refuse
 from zipfian.cli._collection import add_trust, collection_class, folder_of, how_to_add, opened, place, trusted
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
+from zipfian.cli._picture_model import PictureModel
 from zipfian.cli._source import source_of
-from zipfian.errors import IndexNotFound, InvalidInput
+from zipfian.errors import FingerprintMismatch, IndexNotFound, InvalidInput
 from zipfian.ingest.follow import COMMIT_EVERY, Sync
 from zipfian.ingest.source import BadItem, Source, Survey
 
@@ -57,6 +58,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of the words of a new collection: german, de ... or none; by default each text's own (auto)",
     )
     parser.add_argument(
+        "--encoder", metavar="MODEL",
+        help="a model of the hub for the pictures of a new collection and the words that ask for them: "
+        "open_clip:MobileCLIP-S1, hf:openai/clip-vit-base-patch32, open_clip:FOLDER ... (extra hub)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--visual-words", type=Path, metavar="DIR",
+        help="visual words of --encoder, for search by picture with reasons: those in DIR, or learnt from the pictures "
+        "of SOURCE and kept there",
+    )  # fmt: skip
+    parser.add_argument(
         "--add-field", action="append", metavar="A", help="give what is in the collection one more field"
     )
     parser.add_argument(
@@ -90,7 +101,10 @@ def run(args: argparse.Namespace) -> int:
         refuse(args, ["encoded"], "goes with a SOURCE: a field that is added takes what the encode cache has")
         refuse(args, ["fields"], "goes with a SOURCE that makes a new collection: --add-field names what is added")
         refuse(args, ["language"], "is of the words of a new collection: name a SOURCE")
+        refuse(args, ["encoder", "visual_words"], "is of the pictures of a new collection: name a SOURCE")
         refuse(args, ABOUT_SOURCE, "says how a SOURCE is indexed: name one, or leave it out with --add-field alone")
+    if args.encoder is None:
+        refuse(args, ["visual_words"], "holds visual words of another encoder: name it with --encoder")
     if args.add_field:
         folder_of(args.into, "it takes no new fields; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
@@ -122,7 +136,8 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
     if survey.items == 0:
         raise source.nothing(survey.others)
     shards = _shards.Encoded(args.encoded) if args.encoded else None
-    with closing(_open_or_create(args, survey, shards)) as collection:
+    model = _picture_model(args, survey)
+    with closing(_open_or_create(args, source, survey, shards, model)) as collection:
         fields = collection.fields
         is_new = len(collection) == 0
         if shards is None:
@@ -176,7 +191,21 @@ def _in_language(language: str, fields: Mapping[str, Field]) -> dict[str, Field]
     return found
 
 
-def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.Encoded | None) -> Collection:
+def _picture_model(args: argparse.Namespace, survey: Survey) -> PictureModel | None:
+    """What `--encoder` names, loaded, and allowed from now on: whoever typed it will search with it."""
+    if args.encoder is None:
+        return None
+    if not survey.pictures:
+        raise InvalidInput(f"--encoder is for pictures, and {args.source} has none: leave it out")
+    model = PictureModel.load(args.encoder, args.visual_words)
+    _allowed.remember(model.names)
+    return model
+
+
+def _open_or_create(
+    args: argparse.Namespace, source: Source, survey: Survey, shards: _shards.Encoded | None,
+    model: PictureModel | None,
+) -> Collection:  # fmt: skip
     """The collection for writing; a new one only once everything it needs is there."""
     kind = collection_class()
     options: dict[str, Any] = {} if shards is None else {"encodings": shards.cache}
@@ -187,12 +216,15 @@ def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.En
         if args.fields is not None:
             names = _fields.parse(args.fields)
         else:
-            choice = _fields.choose(survey)
+            choice = _fields.choose(survey, model)
             note(str(choice))
             names = choice.fields
         from zipfian.fields.named import make_fields
 
-        fields = make_fields(list(names))
+        if model is not None:
+            model.check_names(names)
+            model.learn(source)
+        fields = make_fields(list(names)) if model is None else model.fields(names)
         if args.language is not None:
             fields |= _in_language(args.language, fields)
         if shards is None:
@@ -203,6 +235,12 @@ def _open_or_create(args: argparse.Namespace, survey: Survey, shards: _shards.En
     if args.language is not None:
         collection.close()
         raise InvalidInput(f"--language is for a new collection, and {args.into} is there already: leave it out")
+    if model is not None:
+        try:
+            model.check(args.into, collection.fields)
+        except FingerprintMismatch:
+            collection.close()
+            raise
     if args.fields is not None and set(_fields.parse(args.fields)) != set(collection.fields):
         has = ", ".join(collection.fields)
         collection.close()
@@ -271,4 +309,4 @@ def _interrupted(args: argparse.Namespace, sync: Sync, total: int) -> str:
 
 
 def _first_query(fields: list[str]) -> str:
-    return '"..."' if any(name in fields for name in ("words", "latent")) else "--image FILE"
+    return '"..."' if any(name in fields for name in ("words", "latent", "aligned")) else "--image FILE"

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import train_align, train_import
 from zipfian.cli._arguments import positive
-from zipfian.cli._output import Progress, human_bytes, human_seconds, note, print_json, printable, table
+from zipfian.cli._output import Progress, human_seconds, print_json, printable, table
+from zipfian.cli._training import Shown
 from zipfian.errors import InvalidInput
-from zipfian.train.fit import FittedSae, Plan, Watcher, check_folder, fit_sae
+from zipfian.train.fit import FittedSae, check_folder, fit_sae
 
 if TYPE_CHECKING:
-    from zipfian.train.sae import Progress as Step
     from zipfian.train.settings import SaeSettings
 
-PRESETS = ("bm25-v", "latent-terms")
-SHOWN_PROBLEMS = 5
+PRESETS = ("bm25-v", "latent-terms", "photos")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         epilog="The output folder is a vocabulary: sae.safetensors, sae.json, history.json and a model card.",
     )
     sae.add_argument(
-        "--encoder", required=True, metavar="NAME|PATH", help="text, image, a hub name or a model's folder"
+        "--encoder", required=True, metavar="NAME|PATH", help="text, image, open_clip:NAME, hf:NAME or a model's folder"
     )
     sae.add_argument("--kind", choices=("text", "image"), help="the half of a CLIP or SigLIP model (image)")
     sae.add_argument(
@@ -43,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     sae.add_argument("--limit", type=positive, metavar="TOKENS", help="stop reading after so many tokens")
     sae.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to write")
     sae.add_argument("--name", help="the vocabulary's name (the folder's)")
-    sae.add_argument("--preset", choices=PRESETS, help="the settings of a paper; the options below change them")
+    sae.add_argument("--preset", choices=PRESETS, help="of a paper, or for photos; the options below change it")
     numbers: dict[str, tuple[type, str]] = {
         "width": (int, "terms of the vocabulary (16384)"),
         "k": (int, "active terms per token (16)"),
@@ -81,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
     encoder = _encoder(args, checked_device(args.device))
     with Progress("encoding") as bar:
-        watch = _Shown(bar)
+        watch = Shown(bar)
         fitted = fit_sae(
             args.data, args.out, encoder=encoder, settings=_settings(args, encoder.dim), preset=args.preset,
             lines=args.lines, text_column=args.text_column, limit=args.limit, name=args.name, stored=args.stored,
@@ -99,53 +98,20 @@ def _encoder(args: argparse.Namespace, device: str) -> Any:
         chosen["max_tokens"] = args.max_tokens
     if args.encoder == "image" and chosen:
         raise InvalidInput(f"--{next(iter(chosen)).replace('_', '-')} does not apply to the default image encoder")
-    if args.encoder in ("text", "image"):
-        from zipfian.encode import ImageEncoder, TextEncoder
+    from zipfian.encode.named import named_encoder
 
-        return TextEncoder(**chosen) if args.encoder == "text" else ImageEncoder()
-    from zipfian.encode import hub
-
-    return hub.load(args.encoder, kind=args.kind, device=device, **chosen)
+    return named_encoder(args.encoder, args.kind, device=device, **chosen)
 
 
-def _settings(args: argparse.Namespace, dim: int) -> SaeSettings:
+def _settings(args: argparse.Namespace, dim: int) -> SaeSettings | None:
+    """None: those of the preset, or the default ones."""
     from zipfian.train.settings import SaeSettings
 
     names = ("width", "k", "epochs", "batch", "lr", "l1", "seed", "optimizer")
     changes = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if not changes:
+        return None
     return SaeSettings.preset(args.preset, dim, **changes) if args.preset else SaeSettings(**changes)
-
-
-class _Shown(Watcher):
-    """What happens, on standard error: the first few problems, and how far it is."""
-
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._problems = 0
-
-    def planned(self, plan: Plan) -> None:
-        self._bar.total = plan.items
-        note(
-            f"{plan.items:,} {plan.kind}s, about {plan.tokens:,} tokens of {plan.dim} numbers; their vectors take "
-            f"{human_bytes(plan.nbytes)} {'on disk' if plan.on_disk else 'in memory'}"
-        )
-
-    def encoded(self, items: int) -> None:
-        self._bar.reach(items)
-
-    def trained(self, progress: Step) -> None:
-        self._bar.total = progress.steps
-        self._bar.label = (
-            f"training, error {progress.error:.4f}, FVU {progress.fvu:.3f}, L0 {progress.l0:.1f}, "
-            f"dead {progress.dead:.1%}, step"
-        )
-        self._bar.reach(progress.step)
-
-    def skipped(self, where: str, problem: str) -> None:
-        self._problems += 1
-        if self._problems <= SHOWN_PROBLEMS:
-            self._bar.clear()
-            note(f"left out {printable(where)}: {printable(problem)}")
 
 
 def _report(args: argparse.Namespace, fitted: FittedSae) -> None:

@@ -6,14 +6,19 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
+from zipfian.encode.named import EncoderLike
 from zipfian.encode.registry import EncoderSpec
+from zipfian.errors import InvalidInput
 from zipfian.fields.again import read_again
 from zipfian.fields.alignment import Alignment, check_source, make_alignment
 from zipfian.fields.base import Source, Takes, Vector, VectorField
 from zipfian.fields.item import Item, Stored
 from zipfian.fields.places import Spread, spread_over
 from zipfian.fields.reader import POOLED, Arrays, Maker, Reader, pooled_arrays
+from zipfian.fields.shared import Pair, SharedSpace, shared_space
+from zipfian.fuse.confidence import Evidence
 from zipfian.objects import JsonObject
+from zipfian.types import Encoded, Terms
 
 if TYPE_CHECKING:
     from zipfian.fields.query import Query
@@ -29,13 +34,16 @@ class Aligned(VectorField):
         What of a document it reads: `image` or `text`.
     model
         A folder of heads; by default those that ship.
+    encoder
+        A model that puts texts and pictures into one space by itself, in place of heads: a name such as
+        `open_clip:MobileCLIP-S1`, its folder, or what `zipfian.encode.hub.dual` gives.
     encoders
-        Other encoders than the default ones: `text=`, `image=`.
+        Other encoders than the default ones under the heads: `text=`, `image=`.
 
     Raises
     ------
     InvalidInput
-        Another source, or heads that do not say what they need.
+        Another source, heads that do not say what they need, or heads and a model that needs none.
 
     Examples
     --------
@@ -43,8 +51,8 @@ class Aligned(VectorField):
     ('image', 'text')
     """
 
-    align: Alignment
-    """What leads from texts to pictures and back."""
+    align: Alignment | SharedSpace
+    """What leads from texts to pictures and back, or the space that a model has for both."""
     source: Source
     """What of a document it reads."""
 
@@ -54,9 +62,25 @@ class Aligned(VectorField):
     def weight(self) -> float:
         return 1.0
 
-    def __init__(self, source: Source = "image", *, model: str | None = None, **encoders: Any) -> None:
+    @property
+    def evidence(self) -> Evidence:
+        return self.align.evidence
+
+    def __init__(
+        self, source: Source = "image", *, model: str | None = None, encoder: EncoderLike | Pair | None = None,
+        **encoders: Any,
+    ) -> None:  # fmt: skip
         check_source(source, "an aligned field")
-        self.settle(align=make_alignment(model, "aligned", encoders), source=source)
+        if encoder is None:
+            self.settle(align=make_alignment(model, "aligned", encoders), source=source)
+            return
+        beside = [*(["model"] if model is not None else []), *encoders]
+        if beside:
+            raise InvalidInput(
+                f"encoder= is a model that reads texts and pictures alike and needs no heads: leave "
+                f"{', '.join(beside)} out, or encoder"
+            )
+        self.settle(align=shared_space(encoder), source=source)
 
     @property
     def reads(self) -> Source:
@@ -68,17 +92,17 @@ class Aligned(VectorField):
 
     @property
     def encoder(self) -> EncoderSpec:
-        return self.align.picture.encoder if self.source == "image" else self.align.text
+        return self.align.image if self.source == "image" else self.align.text
 
     def unseen(self, query: Query) -> tuple[tuple[str, ...], bool]:
         """The words that no caption of its training had; `query` as for `Field`."""
         if self.takes != "text" or query.text is None:
             return (), True
-        return self.align.unseen(query.text, self.align.heads().words)
+        return self.align.unknown(query.text)
 
     @property
     def asked_through(self) -> EncoderSpec:
-        return self.align.text if self.source == "image" else self.align.picture.encoder
+        return self.align.text if self.source == "image" else self.align.image
 
     def reader(self, name: str) -> Reader:
         align = self.align
@@ -89,7 +113,7 @@ class Aligned(VectorField):
 
             return Reader({POOLED: pooled_arrays}, keep_text)
         makers: dict[str, Maker] = {POOLED: pooled_arrays}
-        vocabulary = align.picture.load_vocabulary() if align.heads().uses_terms else None
+        vocabulary = align.visual_words()
         if vocabulary is not None:
             makers[vocabulary.compact_form] = vocabulary.compact
 
@@ -103,8 +127,7 @@ class Aligned(VectorField):
         seen = query.encoded(self.asked_through)
         if self.takes == "text":
             return self.align.text_vector(seen.pooled, query.text or "")
-        terms = self.align.picture.load_vocabulary().terms(seen) if self.align.heads().uses_terms else None
-        return self.align.image_vector(seen.pooled, terms)
+        return self.align.image_vector(seen.pooled, self._terms(seen))
 
     def spread(self, stored: Stored, vector: Vector) -> tuple[Spread | None, str]:
         if self.source == "text":
@@ -112,9 +135,11 @@ class Aligned(VectorField):
         encoded, note = read_again(self.encoder, stored)
         if encoded is None:
             return None, note
-        heads = self.align.heads()
-        terms = self.align.picture.load_vocabulary().terms(encoded) if heads.uses_terms else None
-        return spread_over(encoded, *heads.image_slopes(encoded.pooled, terms, vector)), ""
+        return spread_over(encoded, *self.align.image_slopes(encoded.pooled, self._terms(encoded), vector)), ""
+
+    def _terms(self, encoded: Encoded) -> Terms | None:
+        vocabulary = self.align.visual_words()
+        return None if vocabulary is None else vocabulary.terms(encoded)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "source": self.source, "align": self.align.to_json()}
@@ -122,4 +147,7 @@ class Aligned(VectorField):
     @classmethod
     def from_json(cls, name: str, found: JsonObject, trusted: Container[str] = ()) -> Self:
         source = found.choice("source", get_args(Source))
-        return cls.restored(align=Alignment.from_json(found.value("align"), trusted), source=source)
+        data = found.value("align")
+        shared = isinstance(data, Mapping) and "image" in data  # heads have a "picture", with its visual words
+        align = SharedSpace.from_json(data, trusted) if shared else Alignment.from_json(data, trusted)
+        return cls.restored(align=align, source=source)

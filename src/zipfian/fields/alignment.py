@@ -20,7 +20,8 @@ from zipfian.encode.registry import find as find_encoder
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import FingerprintMismatch, InvalidInput, shown
 from zipfian.fields.model import Model, sae_model
-from zipfian.fields.places import shows
+from zipfian.fields.places import F64, shows
+from zipfian.fuse.confidence import Evidence
 from zipfian.objects import JsonObject, inner
 from zipfian.types import FloatArray, Terms, Token
 from zipfian.vocabulary import Words as Analyser
@@ -28,6 +29,7 @@ from zipfian.vocabulary import WordSettings
 
 if TYPE_CHECKING:
     from zipfian.vocabulary.aligned import AlignedHeads, TranslationTable
+    from zipfian.vocabulary.sae import SaeVocabulary
 
 Source = Literal["text", "image"]
 
@@ -77,6 +79,28 @@ class Alignment:
                     )
                 kept[self.fingerprint] = kind.load(self.name)
             return kept[self.fingerprint]
+
+    @property
+    def image(self) -> EncoderSpec:
+        """The encoder of pictures."""
+        return self.picture.encoder
+
+    @property
+    def evidence(self) -> Evidence:
+        """As of the default encoder of texts."""
+        return Evidence(base=-8.0, share=12.5, lead=8.0)
+
+    def visual_words(self) -> SaeVocabulary | None:
+        """What the heads read of a picture beside its vector; None: nothing."""
+        return self.picture.load_vocabulary() if self.heads().uses_terms else None
+
+    def unknown(self, text: str) -> tuple[tuple[str, ...], bool]:
+        """The telling words of a text that no caption of the heads' training had, and whether it has any others."""
+        return self.unseen(text, self.heads().words)
+
+    def image_slopes(self, pooled: FloatArray, terms: Terms | None, towards: FloatArray) -> tuple[F64, float]:
+        """The cosine of a picture and `towards` as a sum over the picture's pooled vector, and what is left."""
+        return self.heads().image_slopes(pooled, terms, towards)
 
     def text_vector(self, pooled: FloatArray, text: str) -> FloatArray:
         """A text in the common space."""

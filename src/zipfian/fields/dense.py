@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from zipfian import limits
-from zipfian.encode.base import Encoder
+from zipfian.encode.named import EncoderLike
 from zipfian.encode.registry import EncoderSpec
 from zipfian.errors import InvalidInput
 from zipfian.fields.base import Source, Takes, Vector, VectorField
@@ -33,7 +33,7 @@ class Dense(VectorField):
     source
         Chooses the default text or image encoder.
     encoder
-        Or another one.
+        Or another one; also by name, as `open_clip:MobileCLIP-S1` or `hf:openai/clip-vit-base-patch32`.
     vector
         Name of the vectors in the index; without source and encoder, of vectors that come with the documents
         (`"default"` for `{"vector": [...]}`). Then queries are vectors, too.
@@ -74,7 +74,7 @@ class Dense(VectorField):
         return super().evidence
 
     def __init__(
-        self, source: Source | None = None, *, encoder: Encoder[Any] | None = None, vector: str | None = None
+        self, source: Source | None = None, *, encoder: EncoderLike | None = None, vector: str | None = None
     ) -> None:
         self.settle(model=dense_model(source, encoder), vector=vector)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.encode.base import Encoder
+from zipfian.encode.named import EncoderLike
 from zipfian.encode.registry import EncoderSpec
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import InvalidInput, shown
@@ -36,7 +36,7 @@ class Latent(SaeField):
     vocabulary
         A shipped name, a folder or a `SaeVocabulary`.
     encoder
-        The one the vocabulary was trained on; by default the default text encoder.
+        The one the vocabulary was trained on, or its name (`hf:NAME`, a folder); by default the default text encoder.
     scoring, scale
         Formula, and steps of a weight of 1; those that the vocabulary recommends unless given.
     pruning
@@ -68,7 +68,7 @@ class Latent(SaeField):
         return 1.0
 
     def __init__(
-        self, vocabulary: Any = "text-16k", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,
+        self, vocabulary: Any = "text-16k", *, encoder: EncoderLike | None = None, scoring: Scoring | None = None,
         pruning: Pruning | None = None, scale: float | None = None, query_encoder: QueryEncoder = "encoder", **use: Any,
     ) -> None:  # fmt: skip
         if query_encoder not in get_args(QueryEncoder):

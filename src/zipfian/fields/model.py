@@ -15,8 +15,8 @@ from zipfian import limits
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.models import EFFICIENTNET_LITE2
+from zipfian.encode.named import EncoderLike, named_encoder
 from zipfian.encode.registry import EncoderSpec, check_trusted, find, register
-from zipfian.encode.text import TextEncoder
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
 from zipfian.objects import JsonObject, inner
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from zipfian.vocabulary.scalar import ScalarVocabulary
     from zipfian.vocabulary.splade import SpladeVocabulary
 
+Source = Literal["text", "image"]
 QueryEncoder = Literal["encoder", "table"]
 FindScalar = Callable[[str], "ScalarVocabulary"]
 """From a fingerprint to the transform."""
@@ -154,7 +155,7 @@ class Model:
 
 
 def sae_model(
-    source: Literal["text", "image"], vocabulary: Any, encoder: Encoder[Any] | None, use: Mapping[str, Any]
+    source: Source, vocabulary: Any, encoder: EncoderLike | None, use: Mapping[str, Any]
 ) -> tuple[Model, SaeVocabulary]:
     """The model of a latent or visual field, from what a caller may write."""
     from zipfian.vocabulary.sae import SaeVocabulary
@@ -170,7 +171,7 @@ def sae_model(
             raise InvalidInput(f"unknown setting of a vocabulary: {error}") from None
     else:
         raise InvalidInput(f"a vocabulary is a name, a folder or a SaeVocabulary, not {vocabulary!r:.80}")
-    chosen = encoder if encoder is not None else _encoder_of(loaded, source)
+    chosen = _encoder_of(loaded, source) if encoder is None else named_encoder(encoder, source)
     if chosen.kind != source:
         raise InvalidInput(f"a field of {source}s needs an encoder of {source}s, not of {chosen.kind}s")
     loaded.check_encoder(chosen)
@@ -196,7 +197,7 @@ def splade_model(given: Any, min_weight: float) -> tuple[Model, SpladeVocabulary
     return Model(register(given), _canonical(made.to_json()), made.fingerprint), made
 
 
-def scalar_model(given: Any, source: str | None, encoder: Encoder[Any] | None) -> tuple[Model, ScalarVocabulary]:
+def scalar_model(given: Any, source: Source | None, encoder: EncoderLike | None) -> tuple[Model, ScalarVocabulary]:
     """The model of a scalar field: the folder of a fitted transform and the encoder whose vectors it was fitted on."""
     from zipfian.vocabulary.scalar import ScalarVocabulary
 
@@ -205,9 +206,9 @@ def scalar_model(given: Any, source: str | None, encoder: Encoder[Any] | None) -
     made = ScalarVocabulary.load(given)
     if encoder is None and source is None:
         raise InvalidInput("a scalar field needs source='text' or 'image', or an encoder")
-    if source not in (None, "text", "image") or (encoder is not None and source not in (None, encoder.kind)):
+    chosen = None if source not in (None, "text", "image") else named_encoder(encoder or str(source), source)
+    if chosen is None or source not in (None, chosen.kind):
         raise InvalidInput(f"the source of a scalar field is what its encoder reads, 'text' or 'image', not {source!r}")
-    chosen = encoder if encoder is not None else _default_encoder(str(source))
     if chosen.pooled_dim != made.dim:
         raise InvalidInput(
             f"{given} was fitted on vectors of {made.dim} numbers, the encoder {chosen.fingerprint} makes "
@@ -222,17 +223,16 @@ def scalar_model(given: Any, source: str | None, encoder: Encoder[Any] | None) -
     return Model(register(chosen), _canonical({"kind": "scalar"}), made.fingerprint, lambda _: made), made
 
 
-def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | None:
+def dense_model(source: Source | None, encoder: EncoderLike | None) -> Model | None:
     """The model of a dense field; None where vectors come with the documents."""
-    if encoder is not None:
-        if source is not None and encoder.kind != source:
-            raise InvalidInput(f"the encoder is of {encoder.kind}s, the field of {source}s")
-        return Model(register(encoder))
-    if source is None:
-        return None
-    if source not in ("text", "image"):
+    if source not in (None, "text", "image"):
         raise InvalidInput(f"the source of a dense field is 'text' or 'image', not {source!r}")
-    return Model(register(_default_encoder(source)))
+    if encoder is None and source is None:
+        return None
+    chosen = named_encoder(encoder or str(source), source)
+    if source not in (None, chosen.kind):
+        raise InvalidInput(f"the encoder is of {chosen.kind}s, the field of {source}s")
+    return Model(register(chosen))
 
 
 def _encoder_of(vocabulary: SaeVocabulary, source: str) -> Encoder[Any]:
@@ -240,11 +240,7 @@ def _encoder_of(vocabulary: SaeVocabulary, source: str) -> Encoder[Any]:
     settings = inner(vocabulary.encoder_info, "settings")
     if source == "image" and vocabulary.encoder_info.get("name") == EFFICIENTNET_LITE2.name:
         return ImageEncoder(**{key: settings[key] for key in ("size", "fit", "block") if key in settings})
-    return _default_encoder(source)
-
-
-def _default_encoder(source: str) -> Encoder[Any]:
-    return TextEncoder() if source == "text" else ImageEncoder()
+    return named_encoder(source)
 
 
 def remember(vocabulary: SaeVocabulary) -> SaeVocabulary:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from zipfian.encode.base import Encoder
+from zipfian.encode.named import EncoderLike
 from zipfian.fields.base import Source
 from zipfian.fields.encoded import EncodedField
 from zipfian.fields.model import sae_model
@@ -47,7 +47,7 @@ class SaeField(EncodedField):
 
 
 def sae_parts(
-    source: Source, vocabulary: Any, encoder: Encoder[Any] | None, scoring: Scoring | None, pruning: Pruning | None,
+    source: Source, vocabulary: Any, encoder: EncoderLike | None, scoring: Scoring | None, pruning: Pruning | None,
     scale: float | None, use: Mapping[str, Any],
 ) -> tuple[dict[str, Any], SaeVocabulary]:  # fmt: skip
     """The parts of a new field, from what a caller may write; formula and scale are the vocabulary's unless given."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from zipfian.encode.base import Encoder
+from zipfian.encode.named import EncoderLike
 from zipfian.fields.base import Source
 from zipfian.fields.encoded import EncodedField
 from zipfian.fields.model import FindScalar, scalar_model
@@ -59,7 +59,7 @@ class Scalar(EncodedField):
         return 0.5
 
     def __init__(
-        self, folder: Any, *, source: Source | None = None, encoder: Encoder[Any] | None = None,
+        self, folder: Any, *, source: Source | None = None, encoder: EncoderLike | None = None,
         scoring: Scoring | None = None, pruning: Pruning | None = None,
     ) -> None:  # fmt: skip
         made, vocabulary = scalar_model(folder, source, encoder)

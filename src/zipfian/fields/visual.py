@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from zipfian.encode.base import Encoder
+from zipfian.encode.named import EncoderLike
 from zipfian.fields.base import Source
 from zipfian.fields.naming import visual_label
 from zipfian.fields.sae import SaeField, sae_parts
@@ -24,7 +24,8 @@ class Visual(SaeField):
     vocabulary
         A shipped name, a folder or a `SaeVocabulary`.
     encoder
-        The one the vocabulary was trained on; by default the default image encoder.
+        The one the vocabulary was trained on, or its name (`open_clip:MobileCLIP-S1`); by default the default image
+        encoder.
     scoring, scale
         Formula, and steps of a weight of 1; those that the vocabulary recommends unless given.
     pruning
@@ -55,7 +56,7 @@ class Visual(SaeField):
         return Evidence(base=-5.0, share=18.3, lead=0.0)
 
     def __init__(
-        self, vocabulary: Any = "image-11k", *, encoder: Encoder[Any] | None = None, scoring: Scoring | None = None,
+        self, vocabulary: Any = "image-11k", *, encoder: EncoderLike | None = None, scoring: Scoring | None = None,
         pruning: Pruning | None = None, scale: float | None = None, **use: Any,
     ) -> None:  # fmt: skip
         self.settle(**sae_parts("image", vocabulary, encoder, scoring, pruning, scale, use)[0])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zipfian.encode.named import named_encoder
 from zipfian.errors import IndexExists, InvalidInput
 from zipfian.train.align_settings import AlignSettings
 
@@ -126,7 +127,7 @@ def fit_alignment(
     settings
         How to train.
     text_encoder, image_encoder
-        `"text"` and `"image"` are the default ones; or a name or folder for `zipfian.encode.hub.load`, or an encoder.
+        `"text"` and `"image"` are the default ones; or a model of the hub, its folder, or an encoder.
     vocabulary
         Visual words of the image encoder, by name or folder; `image-11k` for the default encoder.
     table
@@ -224,21 +225,12 @@ def check_folder(out: Path) -> None:
 
 
 def _encoders(text: Any, image: Any, vocabulary: str | None, device: str) -> Encoders:
-    from zipfian.encode import ImageEncoder, TextEncoder
     from zipfian.encode.cache import EncodingCache
     from zipfian.train.align_data import Encoders
     from zipfian.vocabulary.sae import SaeVocabulary
 
-    def hub(name: str, kind: Any) -> Any:
-        from zipfian.encode import hub
-
-        return hub.load(name, kind=kind, device=device)
-
     chosen = vocabulary or ("image-11k" if isinstance(image, str) and image == "image" else None)
-    if isinstance(text, str):
-        text = TextEncoder() if text == "text" else hub(text, "text")
-    if isinstance(image, str):
-        image = ImageEncoder() if image == "image" else hub(image, "image")
+    text, image = named_encoder(text, "text", device=device), named_encoder(image, "image", device=device)
     known = None if chosen is None else SaeVocabulary.load(chosen)
     if known is not None:
         known.check_encoder(image)

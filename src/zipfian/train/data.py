@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from zipfian.errors import InvalidInput
 from zipfian.ingest.lines import TOO_LONG, numbered_lines
-from zipfian.ingest.source import BadItem, open_source
+from zipfian.ingest.source import BadItem, Source, open_source
 from zipfian.limits import MAX_IMAGE_BYTES, MAX_TEXT_CHARS
 from zipfian.storage.regular import sha256_of
 
@@ -36,18 +36,25 @@ class Survey:
 class Data:
     """A folder, a file of records, a text file or, with `lines`, a file with a text on each line."""
 
-    path: Path
+    path: Path | Source
+    """A source is read as it was opened."""
     wanted: Literal["text", "image"]
     """What of each document is trained on."""
     lines: bool = False
     text_column: str | None = None
+
+    @property
+    def name(self) -> Path:
+        """Where it is, for messages."""
+        return self.path.path if isinstance(self.path, Source) else self.path
 
     def items(self, skipped: Skipped) -> Iterator[Item]:
         """Name and content (a picture: its path) of every item, in a stable order."""
         if self.lines:
             yield from self._lines(skipped)
             return
-        for found in open_source(self.path, text_column=self.text_column):
+        opened = self.path if isinstance(self.path, Source) else open_source(self.path, text_column=self.text_column)
+        for found in opened:
             if isinstance(found, BadItem):
                 skipped(found.where, found.problem)
             elif self.wanted == "image" and found.image is not None:
@@ -71,7 +78,7 @@ class Data:
                 sample[place] = item
         if not count:
             what = "texts" if self.wanted == "text" else "pictures"
-            raise InvalidInput(f"{self.path}: no {what} were found there to train on")
+            raise InvalidInput(f"{self.name}: no {what} were found there to train on")
         return Survey(count, digest.hexdigest(), sample)
 
     def _lines(self, skipped: Skipped) -> Iterator[Item]:
@@ -79,8 +86,8 @@ class Data:
             raise InvalidInput(
                 "text_column (--text-column) names a field of records: a file of lines (--lines) has none"
             )
-        if self.wanted != "text" or not self.path.is_file():
-            raise InvalidInput(f"lines (--lines) reads a text on each line of a file; {self.path} is not one")
+        if isinstance(self.path, Source) or self.wanted != "text" or not self.path.is_file():
+            raise InvalidInput(f"lines (--lines) reads a text on each line of a file; {self.name} is not one")
         for number, raw in numbered_lines(self.path):
             where = f"{self.path}:{number}"
             if raw is None:

@@ -9,7 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zipfian.encode.named import named_encoder
 from zipfian.errors import IndexExists, InvalidInput
+from zipfian.ingest.source import Source
 from zipfian.train._checks import too_old
 from zipfian.train.data import Data, Survey
 from zipfian.train.settings import SaeSettings
@@ -84,7 +86,7 @@ class FittedSae:
 
 
 def fit_sae(
-    data: str | os.PathLike[str],
+    data: str | os.PathLike[str] | Source,
     out: str | os.PathLike[str],
     *,
     encoder: Any = "text",
@@ -107,16 +109,16 @@ def fit_sae(
     Parameters
     ----------
     data
-        A folder, a file of records or a single file, as for `zipfian.ingest.open_source`.
+        A folder, a file of records or a single file, as for `zipfian.ingest.open_source`, or what that gave.
     out
         The folder to write: `SaeVocabulary.load(out)` and `Latent(out)` read it.
     encoder
-        `"text"`, `"image"`, a name or folder for `zipfian.encode.hub.load`, or an encoder.
+        `"text"`, `"image"`, a model of the hub such as `"open_clip:MobileCLIP-S1"`, its folder, or an encoder.
     settings
         How to train; `SaeSettings()` by default, `SaeSettings.preset(...)` for those of a paper.
     preset
-        `bm25-v` or `latent-terms`: the settings of a paper, for training where `settings` are not given, and for using
-        the vocabulary later.
+        `bm25-v` or `latent-terms`, the settings of a paper, or `photos`, those of the visual words that ship, with as
+        many terms as the pictures can teach: for training where `settings` are not given, and for using the vocabulary.
     lines
         The file has a text on each line.
     text_column
@@ -167,20 +169,21 @@ def fit_sae(
     from zipfian.train import sae  # asks for torch before anything slow begins
 
     chosen = checked_device(device)
-    reader = _encoder(encoder, chosen) if isinstance(encoder, str) else encoder
+    reader: Any = named_encoder(encoder, device=chosen)
     watcher = _Counting(watch or Watcher())
-    asked = settings or (SaeSettings() if preset is None else SaeSettings.preset(preset, reader.dim))
-    source = Data(Path(data), reader.kind, lines, text_column)
+    source = Data(data if isinstance(data, Source) else Path(data), reader.kind, lines, text_column)
     survey = source.survey(watcher.skipped)
+    asked = settings or _settings(reader, preset, survey, limit)
     run = _Run(folder, reader, asked, source, survey, limit, memory, resume)
     gathered = run.gather(watcher)
     result = sae.train_sae(
         gathered.source, asked, device=chosen, progress=watcher.inner.trained, report_every=20,
         held_out=gathered.held_out, checkpoint=folder / CHECKPOINT,
     )  # fmt: skip
-    _write(folder, name or folder.resolve().name, reader, Path(data).name, survey, result, stored, keep_decoder)
+    _write(folder, name or folder.resolve().name, reader, source.name.name, survey, result, stored, keep_decoder)
     if defaults is not None:
-        _use_as(folder / "sae.json", {**asdict(defaults), "k": asked.k})
+        times = defaults.k // SaeSettings().k  # more or fewer terms of a token than in training, as in the preset
+        _use_as(folder / "sae.json", {**asdict(defaults), "k": min(times * asked.k, asked.width)})
     if not keep:
         (folder / CHECKPOINT).unlink(missing_ok=True)
         (folder / RUN).unlink(missing_ok=True)
@@ -204,15 +207,14 @@ def check_folder(out: Path, resume: bool) -> None:
         raise InvalidInput(f"{out} holds no training to resume: leave resume (--resume) out")
 
 
-def _encoder(name: str, device: str) -> Any:
-    """One of the default encoders, or one of the hub."""
-    if name in ("text", "image"):
-        from zipfian.encode import ImageEncoder, TextEncoder
+def _settings(reader: Any, preset: str | None, survey: Survey, limit: int | None) -> SaeSettings:
+    """Those of a preset, which may depend on how much there is to learn from."""
+    from zipfian.train import activations
 
-        return TextEncoder() if name == "text" else ImageEncoder()
-    from zipfian.encode import hub
-
-    return hub.load(name, device=device)
+    if preset is None:
+        return SaeSettings()
+    tokens = activations.estimate_tokens(reader, survey.sample, survey.items)
+    return SaeSettings.preset(preset, reader.dim, tokens if limit is None else min(tokens, limit))
 
 
 class _Counting:
@@ -250,7 +252,7 @@ class _Run:
         needed = max(4 * self.settings.width, self.settings.batch)
         if 2 * wanted < needed:
             raise InvalidInput(
-                f"{self.data.path} has about {wanted:,} tokens; {self.settings.width:,} terms need at least "
+                f"{self.data.name} has about {wanted:,} tokens; {self.settings.width:,} terms need at least "
                 f"{needed:,}: give more data or a smaller width (--width)"
             )
         size = wanted * dim * activations.BYTES

@@ -95,8 +95,9 @@ class SaeSettings:
         return _checks.from_json(cls, values)
 
     @classmethod
-    def preset(cls, name: str, dim: int, **changes: Any) -> SaeSettings:
-        """The settings of a paper for token vectors of width `dim`: `bm25-v` or `latent-terms`."""
+    def preset(cls, name: str, dim: int, tokens: int | None = None, **changes: Any) -> SaeSettings:
+        """The settings of a paper for token vectors of width `dim`, `bm25-v` or `latent-terms`; or `photos`, those of
+        the visual words that ship, with as many terms as so many `tokens` can teach."""
         if name == "bm25-v":
             found = cls(
                 width=16 * dim, k=16, optimizer="adam", batch=4_096, epochs=5.0, l1=1e-3, warmup=0.0,
@@ -107,9 +108,21 @@ class SaeSettings:
                 width=32_768, k=16, optimizer="adamw", weight_decay=0.01, batch=4_096, epochs=3.0,
                 centre=False, scale=False, decoder="kaiming", aux_k=0,
             )  # fmt: skip
+        elif name == "photos":
+            found = cls._photos(PHOTO_TOKENS if tokens is None else tokens)
         else:
             raise InvalidInput(f"there is no preset {name!r}: choose from {', '.join(PRESETS)}")
         return replace(found, **changes)
+
+    @classmethod
+    def _photos(cls, tokens: int) -> SaeSettings:
+        """A term for about every hundred patches and eighteen passes, as image-11k had; fewer passes where there are
+        many, so that a processor is done in an hour, and small batches where there are few, so that about a thousand
+        steps are made all the same."""
+        return cls(
+            width=min(max(32, _power(tokens // 100)), 8_192), epochs=min(max(3.0, PHOTO_PASSES / max(1, tokens)), 18.0),
+            batch=min(max(32, _power(tokens // 64)), 8_192), dead_after=min(max(1, 4 * tokens), 500_000),
+        )  # fmt: skip
 
     def lr_at(self, step: int, steps: int) -> float:
         """Learning rate of a step (from 0) of a training of `steps` steps."""
@@ -120,4 +133,13 @@ class SaeSettings:
         return min(self.width, dim // 2) if self.aux_k is None else self.aux_k
 
 
-PRESETS = ("bm25-v", "latent-terms")
+def _power(number: int) -> int:
+    """The largest power of two that is no larger."""
+    return 1 << max(0, number.bit_length() - 1)
+
+
+PHOTO_TOKENS = 1_350_000
+"""Patches that image-11k was trained on."""
+PHOTO_PASSES = 4_000_000
+"""Patches that go by in all passes together."""
+PRESETS = ("bm25-v", "latent-terms", "photos")

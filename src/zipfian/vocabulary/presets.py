@@ -76,8 +76,10 @@ class FieldDefaults:
 PRESETS: Mapping[str, FieldDefaults] = {
     "bm25-v": FieldDefaults(k=16, k_post=16, k1=1.5, b=0.75, phi="identity", query="binary"),
     "latent-terms": FieldDefaults(k=16, k_post=None, k1=8.0, b=0.7, phi="sqrt", query="weighted"),
+    "photos": FieldDefaults(k=32, k_post=384, k1=8.0, b=0.7, phi="sqrt", query="weighted"),
 }
-"""`bm25-v`: seed of visual words, few terms per picture. `latent-terms`: its counterpart for text, all terms."""
+"""`bm25-v`: seed of visual words, few terms per picture. `latent-terms`: its counterpart for text, all terms. `photos`:
+what held on several kinds of pictures (the card of image-11k)."""
 
 
 def preset(name: str) -> FieldDefaults:

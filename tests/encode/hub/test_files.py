@@ -31,7 +31,7 @@ def test_without_torch_the_extra_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["./none", "/none/here", "~/none", "a/b/c", ""])
 def test_a_missing_folder_is_no_hub_name(name: str) -> None:
-    with pytest.raises(WeightsNotFound, match=r"no such folder.*local folder"):
+    with pytest.raises(WeightsNotFound, match=r"no such folder.*local folder.*hf download NAME --local-dir"):
         files.locate(name)
 
 

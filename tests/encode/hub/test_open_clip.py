@@ -50,6 +50,30 @@ def test_pictures(made: tuple[Path, Any]) -> None:
     assert encoder.count_tokens(pictures(3)) == [16, 16, 16]
 
 
+def test_cells_of_a_convolutional_network(tmp_path: Path) -> None:
+    import open_clip
+    import torch
+    from PIL import Image
+
+    model = tiny.mobile_clip(tmp_path / "tiny-mobile-clip")
+    pair = hub.dual(f"open_clip:{tmp_path / 'tiny-mobile-clip'}")
+    _, prepare = open_clip.create_model_from_pretrained(f"local-dir:{tmp_path / 'tiny-mobile-clip'}")
+    assert (pair.image.dim, pair.image.pooled_dim, pair.text.pooled_dim) == (model.visual.trunk.num_features, 16, 16)
+    for picture, encoded in zip(pictures(3), pair.image.encode_documents(pictures(3)), strict=True):
+        with torch.no_grad():
+            values = prepare(Image.fromarray(picture))[None]
+            cells = model.visual.trunk.forward_features(values)[0]
+            pooled = model.encode_image(values, normalize=True)
+        assert encoded.grid == tuple(cells.shape[1:]) == (2, 2)
+        assert apart(encoded.vectors, cells.reshape(len(cells), -1).T.numpy()) < CLOSE
+        assert encoded.places.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+        assert apart(encoded.pooled[None], pooled.numpy()) < CLOSE
+    text = model.encode_text(open_clip.get_tokenizer("ViT-B-32", context_length=20)(["a mill"]), normalize=True)
+    assert apart(pair.text_vector("a mill")[None], text.detach().numpy()) < CLOSE
+    with pytest.raises(InvalidInput, match="layer"):
+        hub.load(tmp_path / "tiny-mobile-clip", layers=(-2,))
+
+
 def test_texts(made: tuple[Path, Any]) -> None:
     import open_clip
     import torch

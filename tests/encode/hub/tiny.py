@@ -334,6 +334,33 @@ def open_clip_model(folder: Path, custom_text: bool = False, pieces: bool = Fals
     return model
 
 
+def mobile_clip(folder: Path) -> Any:
+    """A convolutional network of timm as MobileCLIP has it, in the layout of open_clip's hub folders: 2 x 2 cells."""
+    import open_clip
+    from safetensors.torch import save_file
+
+    config = {
+        "embed_dim": 16,
+        "custom_text": True,
+        "vision_cfg": {
+            "timm_model_name": "test_convnext", "timm_model_pretrained": False, "timm_pool": "avg", "timm_proj": None,
+            "timm_drop": 0.0, "timm_drop_path": 0.0, "image_size": 64,
+        },
+        "text_cfg": {
+            "context_length": 20, "vocab_size": 49_408, "width": 32, "heads": 2, "layers": 2, "no_causal_mask": True,
+        },
+    }  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    _seed()
+    model = shake(open_clip.CustomTextCLIP(**{key: value for key, value in config.items() if key != "custom_text"}))
+    preprocess = {"mean": [0.0] * 3, "std": [1.0] * 3, "size": [64, 64], "resize_mode": "shortest"}
+    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": preprocess}))
+    save_file(
+        {k: v.contiguous().clone() for k, v in model.state_dict().items()}, folder / "open_clip_model.safetensors"
+    )
+    return model
+
+
 def pictures(count: int = 3) -> list[np.ndarray]:
     """Smooth random pictures of different shapes."""
     from PIL import Image

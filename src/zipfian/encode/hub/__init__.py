@@ -1,8 +1,8 @@
 """Encoders of the hub (transformers, open_clip; extra `hub`): any model the user has, on a CPU or a GPU.
 
->>> encoder = load("google/siglip2-so400m-patch14-384")            # doctest: +SKIP
+>>> encoder = load("open_clip:MobileCLIP-S1")                      # doctest: +SKIP
 >>> encoder = load("path/to/contriever", layers=(-2,))             # doctest: +SKIP
->>> pair = dual("openai/clip-vit-base-patch32", device="cuda")     # doctest: +SKIP
+>>> pair = dual("hf:openai/clip-vit-base-patch32", device="cuda")  # doctest: +SKIP
 
 Importing this loads neither torch nor transformers. Code from the hub is never run (`trust_remote_code` is off) and
 only safetensors weights are read.
@@ -51,7 +51,7 @@ def load(
     """
     if kind not in (None, *_CLASSES):
         raise InvalidInput(f"kind must be one of {', '.join(_CLASSES)}, not {kind!r}")
-    model = HubModel(name_or_path, **{key: settings.pop(key) for key in _WHERE if key in settings})
+    model = HubModel.shared(name_or_path, **{key: settings.pop(key) for key in _WHERE if key in settings})
     chosen = _CLASSES[kind or model.family.kinds[0]]
     unknown = set(settings) - set(inspect.signature(chosen).parameters)
     if unknown:

@@ -20,7 +20,7 @@ class DualEncoder:
     """`image` and `text` are encoders like any other; their pooled vectors can be compared with each other."""
 
     def __init__(self, model: str | Path | HubModel, **where: Any) -> None:
-        self.model = model if isinstance(model, HubModel) else HubModel(model, **where)
+        self.model = model if isinstance(model, HubModel) else HubModel.shared(model, **where)
         if not self.model.family.dual:
             raise InvalidInput(
                 f"{self.model.name} is a model of type {self.model.family.model_type!r}: it has no shared space for "

@@ -107,6 +107,15 @@ def check_weights(folder: Path) -> None:
 
 def hashes(folder: Path) -> dict[str, str]:
     """sha256 of every file that can change a vector: weights, configurations and tokenizers."""
+    return {name: sha256_of(folder / name) for name in _counted(folder)}
+
+
+def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """Name, size and time of the same files: what tells at once, without reading them, that one has changed."""
+    about = [(name, (folder / name).stat()) for name in _counted(folder)]
+    return tuple((name, found.st_size, found.st_mtime_ns) for name, found in about)
+
+
+def _counted(folder: Path) -> list[str]:
     found = {p for pattern in HASHED for p in (*folder.glob(pattern), *folder.glob(f"[0-9]_*/{pattern}"))}
-    names = sorted(p.relative_to(folder).as_posix() for p in found if p.is_file())
-    return {name: sha256_of(folder / name) for name in names}
+    return sorted(p.relative_to(folder).as_posix() for p in found if p.is_file())

@@ -7,12 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from zipfian.encode import base
 from zipfian.encode.hub import files
 from zipfian.encode.hub._torch import Precision, checked_device, checked_precision, frozen, module
 from zipfian.encode.hub.family import Family, Library, family_of
+from zipfian.encode.hub.names import named
 from zipfian.errors import InvalidInput
+
+_SHARED: WeakValueDictionary[tuple[object, ...], HubModel] = WeakValueDictionary()
+_SHARING = threading.Lock()
 
 _MAY_BE_MISSING = ("pooler.", "position_ids", "embeddings.token_type_ids")
 """Parts no result depends on: zipfian pools by itself, and tables of numbers 0, 1, 2 are made anew."""
@@ -24,7 +29,8 @@ class HubModel:
     Parameters
     ----------
     name_or_path
-        A folder, or a name on the hub, which is fetched now unless the hub's cache has it.
+        A folder, or a name on the hub, which is fetched now unless the hub's cache has it; `open_clip:` or `hf:` before
+        it says what reads it, and `open_clip:MobileCLIP-S1` is a model of open_clip's own list.
     revision
         Of a hub name: branch, tag or commit.
     device, precision
@@ -49,20 +55,33 @@ class HubModel:
         module("transformers")
         self.device = checked_device(device)
         self.precision: Precision = checked_precision(precision, self.device)
-        self.folder = files.locate(name_or_path, revision=revision, local_files_only=local_files_only)
+        found = named(name_or_path, library)
+        self.folder = files.locate(found.place, revision=revision, local_files_only=local_files_only)
+        self._is_folder = Path(found.place).expanduser().is_dir()
         self.given = str(name_or_path)
         self.revision = revision
-        self.name = self.folder.name if Path(name_or_path).expanduser().is_dir() else str(name_or_path).split("/")[-1]
-        self.family: Family = family_of(self.folder, library)
+        self.name = found.name
+        self.family: Family = family_of(self.folder, found.library)
         files.check_weights(self.folder)
         self._lock = threading.RLock()
         self._networks: dict[str, Any] = {}
         self._hashes: dict[str, str] | None = None
 
+    @classmethod
+    def shared(cls, name_or_path: str | Path, **where: Any) -> HubModel:
+        """The model that some encoder of this process runs already, or a new one; arguments as for `HubModel`.
+
+        So the halves of a CLIP take its memory once. A folder whose files have changed is another model.
+        """
+        made = cls(name_or_path, **where)
+        key = (made.given, made.revision, made.device, made.precision, made.family.library, files.stamps(made.folder))
+        with _SHARING:
+            return _SHARED.setdefault(key, made)
+
     @property
     def settings(self) -> dict[str, Any]:
         """What finds the same model again; the device is not part of it."""
-        given = str(self.folder.resolve()) if Path(self.given).expanduser().is_dir() else self.given
+        given = str(self.folder.resolve()) if self._is_folder else self.given
         found = {"name_or_path": given, "precision": self.precision, "library": self.family.library}
         return found if self.revision is None else {**found, "revision": self.revision}
 

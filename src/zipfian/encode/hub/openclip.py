@@ -1,4 +1,4 @@
-"""Models of open_clip: folders (or hub names) with an open_clip_config.json."""
+"""Models of open_clip, folders (or hub names) with an open_clip_config.json: what is loaded, and the text half."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from zipfian.encode.hub._torch import module
 from zipfian.encode.hub.model import HubModel
-from zipfian.encode.hub.pictures import Prepared
 from zipfian.encode.hub.tokenizing import FastTokenizer, Frame, OtherTokenizer, Rows, tokenizer_of
 from zipfian.encode.hub.towers import Passed
-from zipfian.encode.images import Pixels
 from zipfian.errors import InvalidInput, ZipfianError
 
 _WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.safetensors", "model.safetensors")
@@ -63,65 +59,6 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logging.disable(before)
-
-
-class OpenClipImageTower:
-    """The image half."""
-
-    def __init__(self, model: HubModel) -> None:
-        self._model = model
-        open_clip = module("open_clip", "an OpenCLIP model")
-        with model.running() as network:
-            visual = network.visual
-            about = open_clip.get_model_preprocess_cfg(network)
-            self._blocks_of = _blocks(visual)
-        if self._blocks_of is None:
-            raise InvalidInput(f"{model.name}: its image network is no vision transformer, so it has no patch tokens")
-        self.blocks = len(self._blocks_of)
-        transform = module("open_clip.transform")
-        self._prepare = transform.image_transform_v2(transform.PreprocessCfg(**about), is_train=False)
-        self._mean, self._std = (np.asarray(about[key], dtype=np.float64) for key in ("mean", "std"))
-        self._grid = self._shape = (0, 0)
-        sample = self._sample()
-        self.width = int(sample.last.shape[2])
-        self.pooled_dim = int(sample.pooled.shape[1])  # type: ignore[union-attr]
-        self.patches: int | None = self._grid[0] * self._grid[1]
-
-    def _sample(self) -> Passed:
-        """A pass over a grey picture tells all sizes, whatever network it is."""
-        from PIL import Image
-
-        values = self._prepare(Image.new("RGB", (64, 64), (128, 128, 128))).numpy()
-        passed = self.run([Prepared(values, (1, 1))], [self.blocks], True)
-        count, (_, height, width) = int(passed.last.shape[1]), values.shape
-        side = round(np.sqrt(height * width / count))
-        if side < 1 or (height // side) * (width // side) != count:
-            raise InvalidInput(
-                f"{self._model.name}: {count} patches do not tile a picture of {height} x {width} pixels"
-            )
-        self._grid = (height // side, width // side)
-        return passed
-
-    def prepare(self, image: Any) -> Prepared:
-        return Prepared(self._prepare(image).numpy(), self._grid)
-
-    def pixels(self, prepared: Prepared) -> Pixels:
-        values = prepared.values.transpose(1, 2, 0) * self._std + self._mean
-        return np.clip(np.rint(values * 255.0), 0, 255).astype(np.uint8)
-
-    def run(self, batch: Sequence[Prepared], layers: Sequence[int], normed: bool) -> Passed:
-        if 0 in layers:
-            raise InvalidInput("layer 0 is not available for OpenCLIP models; choose 1 or more")
-        torch = module("torch")
-        values = torch.from_numpy(np.stack([p.values for p in batch])).to(self._model.device)
-        asked = sorted({*layers, self.blocks})
-        with self._model.running() as network:
-            found = network.visual.forward_intermediates(values, indices=[n - 1 for n in asked], output_fmt="NLC")
-            states = dict(zip(asked, found["image_intermediates"], strict=True))
-            if normed:
-                norm = getattr(network.visual, "ln_post", None) or getattr(network.visual.trunk, "norm", None)
-                states[self.blocks] = norm(states[self.blocks]) if norm is not None else states[self.blocks]
-            return Passed([states[n] for n in layers], states[self.blocks], found["image_features"])
 
 
 class OpenClipTextTower:
@@ -219,13 +156,6 @@ def _characters(parts: Sequence[bytes]) -> list[str]:
             found.append(open_bytes[: error.start].decode())
             open_bytes = b"" if complete else open_bytes[error.start :]
     return found
-
-
-def _blocks(visual: Any) -> Any:
-    """The list of blocks of a vision transformer, open_clip's own or timm's."""
-    if hasattr(visual, "transformer") and hasattr(visual.transformer, "resblocks"):
-        return visual.transformer.resblocks
-    return getattr(getattr(visual, "trunk", None), "blocks", None)
 
 
 def _columns(projection: Any) -> int:

@@ -189,9 +189,9 @@ def image_tower(model: HubModel) -> ImageTower:
     if "image" not in model.family.kinds:
         raise InvalidInput(f"{model.name} is a model of type {model.family.model_type!r}: it encodes texts only")
     if model.family.library == "open_clip":
-        from zipfian.encode.hub.openclip import OpenClipImageTower
+        from zipfian.encode.hub.openclip_image import open_clip_image_tower
 
-        return OpenClipImageTower(model)
+        return open_clip_image_tower(model)
     if model.family.model_type == "siglip2":
         return FlexibleImageTower(model)
     if model.family.model_type in CONV_TYPES:

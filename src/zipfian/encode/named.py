@@ -1,0 +1,42 @@
+"""An encoder by the word that stands for it, wherever a caller may write one: in a field, a training or a command."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+from zipfian.encode.base import Encoder
+from zipfian.encode.image import ImageEncoder
+from zipfian.encode.text import TextEncoder
+
+EncoderLike = Encoder[Any] | str | os.PathLike[str]
+"""An encoder, or what `named_encoder` makes one of."""
+
+
+def named_encoder(
+    given: EncoderLike, kind: Literal["text", "image"] | None = None, *, device: str = "auto", **settings: Any
+) -> Encoder[Any]:
+    """The encoder that was given, or the one of this name.
+
+    Parameters
+    ----------
+    given
+        An encoder; `text` or `image` for the default ones; or a model of the hub (extra `hub`):
+        `open_clip:MobileCLIP-S1`, `hf:openai/clip-vit-base-patch32`, a hub name or a folder.
+    kind
+        The half of a model that reads texts and pictures; its pictures by default.
+    device
+        Where a model of the hub runs.
+    settings
+        Of the encoder that is made, such as `layers`.
+    """
+    if not isinstance(given, str | os.PathLike):
+        return given
+    if given == "text":
+        return TextEncoder(**settings)
+    if given == "image":
+        return ImageEncoder(**settings)
+    from zipfian.encode import hub
+
+    made: Encoder[Any] = hub.load(os.fspath(given), kind=kind, device=device, **settings)
+    return made
