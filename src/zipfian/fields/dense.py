@@ -33,7 +33,7 @@ class Dense(VectorField):
     source
         Chooses the default text or image encoder.
     encoder
-        Or another one.
+        Or another one: an encoder, or the name of one of the package, such as `"gte-small"`.
     vector
         Name of the vectors in the index; without source and encoder, of vectors that come with the documents
         (`"default"` for `{"vector": [...]}`). Then queries are vectors, too.
@@ -41,12 +41,15 @@ class Dense(VectorField):
     Raises
     ------
     InvalidInput
-        None of the three, or an encoder that reads something else than the source.
+        None of the three, a name that no encoder of the package has, or an encoder that reads something else than the
+        source.
 
     Examples
     --------
     >>> Dense("text").takes, Dense(vector="default").takes
     ('text', 'vector')
+    >>> Dense("text", encoder="gte-small").encoder.name
+    'gte-small'
     """
 
     model: Model | None = None
@@ -74,7 +77,7 @@ class Dense(VectorField):
         return super().evidence
 
     def __init__(
-        self, source: Source | None = None, *, encoder: Encoder[Any] | None = None, vector: str | None = None
+        self, source: Source | None = None, *, encoder: Encoder[Any] | str | None = None, vector: str | None = None
     ) -> None:
         self.settle(model=dense_model(source, encoder), vector=vector)
 

@@ -15,7 +15,7 @@ from zipfian import limits
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.models import EFFICIENTNET_LITE2
-from zipfian.encode.registry import EncoderSpec, check_trusted, find, register
+from zipfian.encode.registry import EncoderSpec, check_trusted, find, named, register
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
 from zipfian.objects import JsonObject, inner
@@ -222,8 +222,10 @@ def scalar_model(given: Any, source: str | None, encoder: Encoder[Any] | None) -
     return Model(register(chosen), _canonical({"kind": "scalar"}), made.fingerprint, lambda _: made), made
 
 
-def dense_model(source: str | None, encoder: Encoder[Any] | None) -> Model | None:
+def dense_model(source: str | None, encoder: Encoder[Any] | str | None) -> Model | None:
     """The model of a dense field; None where vectors come with the documents."""
+    if isinstance(encoder, str):
+        encoder = named(encoder)
     if encoder is not None:
         if source is not None and encoder.kind != source:
             raise InvalidInput(f"the encoder is of {encoder.kind}s, the field of {source}s")
