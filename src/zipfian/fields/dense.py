@@ -72,12 +72,22 @@ class Dense(VectorField):
         return MULTILINGUAL if len(self.languages or ()) > 1 else 0.5
 
     @property
+    def alike(self) -> float:
+        """Of gte-small .97: as many pairs of CISI and CACM reach it as reach .9 by the default encoder (641 and 789 of
+        6.2 million; by gte-small 9,141 reach .9)."""
+        return 0.97 if self._gives_high_cosines else super().alike
+
+    @property
+    def _gives_high_cosines(self) -> bool:
+        return self.encoder is not None and self.encoder.name == GTE_SMALL.name
+
+    @property
     def evidence(self) -> Evidence:
         """Encoders differ in the cosines that they give: multilingual ones low, gte-small high; and pictures that are
         alike have many others beside them, so that no lead says anything."""
         if self.reads == "image":
             return Evidence(base=-9.5, share=16.5, lead=0.0)
-        if self.encoder is not None and self.encoder.name == GTE_SMALL.name:
+        if self._gives_high_cosines:
             return CLOSE
         if len(self.languages or ()) > 1:
             return Evidence(base=-5.5, share=10.5, lead=20.0)
