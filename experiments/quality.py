@@ -19,7 +19,7 @@ from zipfian.encode import TextEncoder
 from zipfian.evaluate.build import built
 from zipfian.evaluate.compare import Options, compare, run_all
 from zipfian.evaluate.datasets import load_beir, take_half
-from zipfian.evaluate.datasets.base import Dataset
+from zipfian.evaluate.datasets.base import Dataset, Half
 from zipfian.evaluate.methods import find
 from zipfian.evaluate.significance import Comparison, holm, paired
 from zipfian.fields.named import SETS
@@ -50,7 +50,7 @@ def quality(context: Context) -> Made:
     rows: list[dict[str, Any]] = []
     tests: list[Comparison] = []
     for name, dataset in _sets(context).items():
-        half = "odd" if name in CHOSE else "all"
+        half: Half = "odd" if name in CHOSE else "all"
         options = Options(measures=(MEASURE,), half=half, work=context.work, timed=False, depth=DEPTH)
         report = compare(dataset, METHODS, options)
         found = {method: result.per_query[MEASURE] for method, result in report.results.items()}
@@ -87,7 +87,7 @@ def weights(context: Context) -> Made:
             found = run_all(collection, methods, part, (MEASURE,), DEPTH, Options(timed=False))
         rows.append({"dataset": name, **{column: found[column].values[MEASURE] for column in columns}})
     rows.append({"dataset": "mean", **{column: fmean(row[column] for row in rows) for column in columns}})
-    notes = ("nDCG@10 on queries with an even sha1; 0.5 is the weight of every field of vectors of one language",)
+    notes = ("nDCG@10 on queries with an even sha1; other fields of vectors of one language have 0.5",)
     return Made("quality-weights", "The weight of gte-small's vectors", ["dataset", *columns], rows, notes)
 
 

@@ -298,9 +298,12 @@ def test_the_pinned_models() -> None:
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(models.MODELS) == command.MODELS
-    monkeypatch.setattr(models, "MODELS", {"toy": MODEL})
-    monkeypatch.setattr(weights, "MODELS", {"toy": MODEL})
-    monkeypatch.setattr(command, "MODELS", ("toy",))
+    assert set(command.BY_CHOICE) < set(command.MODELS)
+    known = {"toy": MODEL, "other": replace(MODEL, name="other")}
+    monkeypatch.setattr(models, "MODELS", known)
+    monkeypatch.setattr(weights, "MODELS", known)
+    monkeypatch.setattr(command, "MODELS", ("toy", "other"))
+    monkeypatch.setattr(command, "BY_CHOICE", ("other",))
     assert main(["weights", "list"]) == 0
     assert "missing" in capsys.readouterr().out
     assert main(["weights", "path", "toy"]) == 1
@@ -309,6 +312,9 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert main(["weights", "get", "--from", str(tmp_path / "nothing")]) == 1
     assert main(["weights", "get", "--from", str(write(tmp_path / "usb"))]) == 0
     assert main(["weights", "path", "toy", "--json"]) == 0
+    assert main(["weights", "path", "other"]) == 1
+    assert main(["weights", "get", "other", "--from", str(tmp_path / "usb")]) == 0
+    assert main(["weights", "path", "other"]) == 0
     assert main(["weights", "list", "--json"]) == 0
     assert '"present": true' in capsys.readouterr().out
     assert main(["weights", "get", "gpt"]) == 2

@@ -31,7 +31,7 @@ def test_what_a_manifest_keeps_of_it() -> None:
     assert kept["model"]["encoder"]["name"] == "gte-small"
     assert field_from_json("gte-small", kept) == field
     spec = EncoderSpec.from_json(kept["model"]["encoder"])
-    assert registry.languages_read(spec) == {"en"}
+    assert registry.languages_read(spec) == frozenset({"en"})
     assert registry.weights_of(spec) is models.GTE_SMALL
     assert registry.find(spec).fingerprint == TextEncoder(model="gte-small").fingerprint
     kept["model"]["encoder"]["name"] = "gte-huge"
@@ -66,3 +66,11 @@ def test_cosines_of_each_encoder_are_read_as_its_own() -> None:
     high, usual = default_field("gte-small").evidence, Dense("text").evidence
     assert usual.base + usual.share * 0.8 > 1 > -4 > high.base + high.share * 0.8
     assert high.base + high.share * 0.95 > 2
+
+
+def test_vectors_of_another_pass_weigh_more() -> None:
+    assert (Dense("text").weight, default_field("gte-small").weight, default_field("multilingual").weight) == (
+        0.5,
+        0.75,
+        0.3,
+    )

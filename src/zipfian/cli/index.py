@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fields",
         metavar="A,B",
         help=f"ways to search, of {', '.join(_fields.NAMES)}, or {', '.join(_fields.SETS)} for English texts: finds "
-        "more, encodes three times as long (by default what suits the source)",
+        "more, and takes two encoders (by default what suits the source)",
     )
     parser.add_argument(
         "--language",
