@@ -112,23 +112,23 @@ def cost(context: Context) -> Made:
             )
     notes = (
         "latency_ms: the median of a search at k=10, encoder included; search_ms: without it",
-        f"tokens/s: of documents through all encoders that the method needs, one thread, the best of {ROUNDS} rounds "
-        f"over the first {TEXTS} texts, encoders by turns",
+        "tokens/s: of documents through all encoders that the method needs, in a second of one processor's time; the "
+        f"best of {ROUNDS} rounds over the first {TEXTS} texts, encoders by turns",
     )
     return Made("quality-cost", "What gte-small's vectors cost", list(rows[0]), rows, notes)
 
 
 def rates(texts: Sequence[str]) -> dict[str, float]:
-    """Tokens a second of each text encoder, one thread: the best of some rounds, in which they take turns."""
+    """Tokens of each text encoder in a second of one processor: the best of some rounds, in which they take turns."""
     encoders = {name: TextEncoder(model=name, threads=1) for name in ENCODERS["high-quality"]}
     least = dict.fromkeys(encoders, float("inf"))
     tokens = sum(next(iter(encoders.values())).count_tokens(texts))
     for turn in range(ROUNDS + 1):
         for name, encoder in encoders.items():
-            start = time.perf_counter()
+            start = time.process_time()
             encoder.encode_documents(texts)
             if turn:  # the first loads the weights
-                least[name] = min(least[name], time.perf_counter() - start)
+                least[name] = min(least[name], time.process_time() - start)
     return {name: tokens / seconds for name, seconds in least.items()}
 
 
