@@ -95,6 +95,17 @@ def test_links_and_devices_are_passed_over(tmp_path: Path) -> None:
     assert taken(path) == RIGHT
 
 
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_only_plain_files_count(tmp_path: Path, kind: bytes) -> None:
+    path = tmp_path / "toy.tgz"
+    with tarfile.open(path, "w:gz", format=tarfile.USTAR_FORMAT) as archive:
+        info = tarfile.TarInfo("model.bin")
+        info.type, info.size = kind, len(RIGHT)
+        archive.addfile(info, io.BytesIO(RIGHT))
+    with pytest.raises(Unavailable, match="holds no model"):
+        taken(path)
+
+
 @pytest.mark.parametrize("make", [tarball, jar])
 def test_damage_anywhere(tmp_path: Path, make: object) -> None:
     assert callable(make)
@@ -114,6 +125,17 @@ def test_damage_anywhere(tmp_path: Path, make: object) -> None:
         except Unavailable:
             outcomes.add(b"")
     assert outcomes == {b"", RIGHT}
+
+
+def test_a_header_proves_itself(tmp_path: Path) -> None:
+    whole = bytearray(gzip.decompress(tarball(tmp_path, [(MEMBER, RIGHT)]).read_bytes()))
+    path = tmp_path / "forged.tgz"
+    path.write_bytes(gzip.compress(whole))
+    assert taken(path) == RIGHT
+    whole[0] ^= 1
+    path.write_bytes(gzip.compress(whole))
+    with pytest.raises(Unavailable, match="no tar archive: a header is wrong"):
+        taken(path)
 
 
 def test_a_bomb_is_left_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,8 +66,7 @@ def take(path: Path, fits: Callable[[str], bool], file: WeightFile, target: Bina
                 with member.open() as source:
                     if copy(source, target, file.size, report) == file.sha256:
                         return
-                target.seek(0)
-                target.truncate()
+                target.seek(0)  # the next one is of the same size
     except _BROKEN as error:
         raise Unavailable(f"{path.name} cannot be read ({error})") from error
     raise Unavailable(f"{path.name} holds no {file.name} with this sha256")
