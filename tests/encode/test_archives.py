@@ -127,6 +127,15 @@ def test_damage_anywhere(tmp_path: Path, make: object) -> None:
     assert outcomes == {b"", RIGHT}
 
 
+@pytest.mark.parametrize("end", [100, 512, 600, 512 + len(RIGHT) - 1, 512 + len(RIGHT) + 10])
+def test_a_tar_that_ends_early(tmp_path: Path, end: int) -> None:
+    whole = gzip.decompress(tarball(tmp_path, [("other", RIGHT)]).read_bytes())
+    path = tmp_path / "short.tgz"
+    path.write_bytes(gzip.compress(whole[:end]))
+    with pytest.raises(Unavailable, match="ends within a member"):
+        taken(path)
+
+
 def test_a_header_proves_itself(tmp_path: Path) -> None:
     whole = bytearray(gzip.decompress(tarball(tmp_path, [(MEMBER, RIGHT)]).read_bytes()))
     path = tmp_path / "forged.tgz"

@@ -43,6 +43,7 @@ def test_it_is_made_again_from_what_was_kept(monkeypatch: pytest.MonkeyPatch) ->
     """In a process that has never heard of it, with settings of its own."""
     spec = registry.register(TextEncoder((3,), model="gte-small", max_tokens=100))
     monkeypatch.setattr(registry, "_KNOWN", {})
+    assert registry.languages_read(spec) == frozenset({"en"})
     made = registry.find(spec)
     assert isinstance(made, TextEncoder)
     assert (made.model, made.layers, made.max_tokens) == (models.GTE_SMALL, ((3, 1.0),), 100)
