@@ -56,8 +56,8 @@ class TextEncoder(WindowedTexts):
     Parameters
     ----------
     model
-        `all-minilm-l6-v2`, which the shipped vocabulary reads, or `gte-small`: twice the blocks, twice the time, and
-        pooled vectors that find more.
+        `all-minilm-l6-v2`, which the shipped vocabulary reads, or `gte-small`: twice the blocks and twice the
+        time, for its pooled vectors.
     layers
         Hidden states to use, side by side: block numbers (-1 the last), each optionally with a factor:
         `((-2, 0.5), (-1, 1.0))`.

@@ -20,7 +20,7 @@ from zipfian.fields.words import Words
 
 SETS = {"high-quality": ("words", "latent", GTE_SMALL.name)}
 """Sets of fields with a name of their own. `high-quality`: what `zipfian index` gives to English texts, with vectors of
-gte-small, which find more, in the place of the default encoder's, which come with the latent terms for nothing."""
+gte-small, a network twice as deep, in the place of the default encoder's, which come with the latent terms."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
