@@ -16,6 +16,7 @@ from experiments import (
     multilingual,
     needles,
     photo_queries,
+    quality,
     together,
     trials,
 )
@@ -46,6 +47,7 @@ TABLES: dict[str, Table] = {
         long,
         multilingual,
         needles,
+        quality,
         confidence,
         together,
         photo_queries,

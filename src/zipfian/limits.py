@@ -207,6 +207,15 @@ MAX_CONFIG_BYTES = 4 * 1024 * 1024
 MAX_CHECKPOINT_OPERATIONS = 1_000_000
 """Operations that reading an old checkpoint may take."""
 
+MAX_ARCHIVE_UNPACKED = 4 * 1024**3
+"""Bytes unpacked in search of one file of weights in an archive."""
+
+MAX_ARCHIVE_MEMBERS = 100_000
+"""Files of such an archive that are looked at."""
+
+MAX_ARCHIVE_DIRECTORY = 16 * 1024 * 1024
+"""Bytes of the list of members of a zip file, which is read at once."""
+
 MAX_SHARDS = 10_000
 """Machines that may share the encoding of one source."""
 

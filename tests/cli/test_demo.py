@@ -232,7 +232,7 @@ def test_every_picture_is_pinned_credited_and_named_once() -> None:
         "CC0", "public domain", "CC BY 2.0", "no known copyright restrictions",
     }  # fmt: skip
     model = GALLERY[0].model
-    assert {name for name, _ in model.wheels[0].members} == {file.name for file in model.files}
+    assert {name for name, _ in model.carriers[0].members} == {file.name for file in model.files}
 
 
 def test_the_program_is_called_as_it_was_called(monkeypatch: pytest.MonkeyPatch) -> None:

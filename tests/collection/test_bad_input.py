@@ -289,7 +289,10 @@ def test_bad_calls(c: zf.Collection, call: Callable[[zf.Collection], Any], kind:
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda p: zf.Collection.create(p, "words"), "fields must be a list or a mapping, not the string 'words'"),
+        (
+            lambda p: zf.Collection.create(p, "words"),
+            r"a mapping or the name of a set \(high-quality\), not .*words",
+        ),
         (lambda p: zf.Collection.create(p, []), "needs at least one field"),
         (lambda p: zf.Collection.create(p, ["codes"]), "field 'codes' needs settings"),
         (lambda p: zf.Collection.create(p, {"words": None}), "field 'words' is made with zipfian.Words"),

@@ -105,3 +105,20 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(capsys.readouterr().out) == {"groups": [], "documents": 3}
     assert main(["duplicates", "opensearch://localhost:1/x"]) == 1
     assert "folder" in capsys.readouterr().err
+
+
+def test_each_encoder_has_its_own_nearly() -> None:
+    """gte-small gives texts on one subject a cosine of .9."""
+    fields = (zf.Dense("text"), zf.Dense("image"), zf.Dense("text", encoder="gte-small"))
+    assert [field.alike for field in fields] == [0.9, 0.9, 0.97]
+
+
+def test_the_threshold_of_the_field_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = {"a": [1.0, 0.0], "b": [0.95, np.sqrt(1 - 0.95**2)]}
+    with zf.Collection.create(tmp_path / "c.zf", {"dense": zf.Dense(vector="default")}) as made:
+        made.add([{"id": id, "text": id, "vector": vector} for id, vector in vectors.items()])
+        made.commit()
+        assert [group.ids for group in made.duplicates()] == [("a", "b")]
+        monkeypatch.setattr(zf.Dense, "alike", 0.97)
+        assert made.duplicates() == []
+        assert [group.ids for group in made.duplicates(0.9)] == [("a", "b")]

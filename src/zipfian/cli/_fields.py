@@ -13,8 +13,14 @@ from zipfian.ingest.source import Survey
 if TYPE_CHECKING:
     from zipfian.cli._picture_model import PictureModel
 
-NAMES = ("words", "latent", "visual", "dense", "dense-text", "dense-image", "multilingual", "aligned", "translated")
+NAMES = (
+    "words", "latent", "visual", "dense", "dense-text", "dense-image", "gte-small", "multilingual", "aligned",
+    "translated",
+)  # fmt: skip
 """Fields that a name alone means; also written in `fields.named`, which must not be loaded for `--help`."""
+
+SETS = {"high-quality": ("words", "latent", "gte-small")}
+"""Names of several fields at once; also written there."""
 
 ACROSS = ("aligned", "translated")
 """Fields by which a text finds pictures; the second needs no network for the text."""
@@ -95,12 +101,13 @@ def _meaning(survey: Survey) -> tuple[tuple[str, ...], str]:
 
 
 def parse(text: str) -> tuple[str, ...]:
-    """`words,latent` as typed."""
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    """`words,latent` as typed; a set's name stands for its fields."""
+    typed = (name.strip() for name in text.split(","))
+    names = tuple(dict.fromkeys(name for part in typed if part for name in SETS.get(part, (part,))))
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
         wrong = f"no field is called {unknown[0]!r}" if unknown else "no field is named"
-        raise InvalidInput(f"{wrong}; there are: {', '.join(NAMES)}")
+        raise InvalidInput(f"{wrong}; there are: {', '.join(NAMES)}, and {', '.join(SETS)} for several at once")
     return names
 
 

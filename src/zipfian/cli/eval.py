@@ -28,8 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text.add_argument("folder", type=Path, metavar="DIR")
     text.add_argument("--split", default="test", help="the qrels to use (test)")
     text.add_argument(
-        "--encoder", metavar="NAME|PATH", help="a text encoder of the hub for dense and maxsim, late-interaction or not"
-    )
+        "--encoder", metavar="NAME|PATH",
+        help="another text encoder for dense and maxsim: gte-small, or one of the hub, late-interaction or not",
+    )  # fmt: skip
     _common(text, TEXT_METHODS)
     images = kinds.add_parser("images", help="pictures: gallery/CLASS/*, query/CLASS/*, or instance ground truth")
     images.add_argument("folder", type=Path, metavar="DIR")
@@ -88,7 +89,12 @@ def _text(args: argparse.Namespace) -> int:
 
 
 def _encoder(name: str) -> Any:
-    """A text encoder of the hub; the tokens of a late-interaction model as it compares them."""
+    """A text encoder of the package or of the hub; the tokens of a late-interaction model as it compares them."""
+    from zipfian.encode.models import MODELS
+    from zipfian.encode.registry import packaged
+
+    if name in MODELS:
+        return named(name)
     from zipfian.encode import hub
     from zipfian.encode.hub.sentence import layout_of
 

@@ -50,7 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fields",
         metavar="A,B",
-        help=f"ways to search, of {', '.join(_fields.NAMES)} (by default what suits the source)",
+        help=f"ways to search, of {', '.join(_fields.NAMES)}, or {', '.join(_fields.SETS)} for English texts: "
+        "vectors of a larger encoder (by default what suits the source)",
     )
     parser.add_argument(
         "--language",

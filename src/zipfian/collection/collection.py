@@ -80,8 +80,8 @@ class Collection(Looking, ABC):
             a collection in that cluster with the same verbs.
         fields
             Ways to find a document: `["words"]` (the default), `["words", "latent"]` to understand texts as well,
-            `["visual", "dense"]` for pictures, or names with settings such as
-            `{"words": Words(language="german"), "codes": Sparse(18_432)}`.
+            `["visual", "dense"]` for pictures, `"high-quality"` for English texts that are worth two encoders, or names
+            with settings such as `{"words": Words(language="german"), "codes": Sparse(18_432)}`.
         memory_bytes
             Documents are written to disk when about so much is waiting in memory.
         cache_bytes

@@ -20,11 +20,6 @@ from zipfian.collection.searcher import Searcher
 from zipfian.encode.picture_files import HASH_COLUMN
 from zipfian.errors import InvalidInput, shown
 
-THRESHOLD = 0.9
-"""Cosine from which two documents are nearly the same. Chosen on photographs of pets and EfficientNet-Lite2: of 36
-copies (saved anew at quality 70, at three quarters of the size, cropped by a tenth) 35 reach it, of the 4,950 pairs
-among 100 pictures of four breeds none does; the highest has 0.897."""
-
 _SHORT = 96
 """Numbers of a short row."""
 _SAMPLE = 2_048
@@ -63,11 +58,13 @@ class Duplicates:
     similarity: float
 
 
-def find_duplicates(searcher: Searcher, threshold: float, field: str | None) -> list[Duplicates]:
+def find_duplicates(searcher: Searcher, threshold: float | None, field: str | None) -> list[Duplicates]:
     """Groups of the same, then groups of the nearly same, each in document order."""
+    name = _vectors_of(searcher, field)
+    if threshold is None:
+        threshold = 1.0 if name is None else searcher.settings.fields[name].alike
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0.5 <= threshold <= 1:
         raise InvalidInput(f"threshold is a cosine from 0.5 to 1, not {shown(threshold)}")
-    name = _vectors_of(searcher, field)
     same = _same(searcher)
     numbers = [group[0] for group in same]
     near = [] if name is None else _near(searcher, name, np.array(numbers, np.int64), float(threshold))

@@ -187,7 +187,7 @@ class FolderCollection(Collection):
         mask = searcher.mask(where)
         return {name: count_column(searcher, mask, name, limit) for name in names}
 
-    def _duplicates(self, threshold: float, field: str | None) -> list[Duplicates]:
+    def _duplicates(self, threshold: float | None, field: str | None) -> list[Duplicates]:
         return find_duplicates(self.searcher(), threshold, field)
 
     def _term(self, field: str, term: str | int, k: int) -> TermPage:

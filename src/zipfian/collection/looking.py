@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from zipfian.collection.absence import Absence, absence
-from zipfian.collection.duplicates import THRESHOLD, Duplicates
+from zipfian.collection.duplicates import Duplicates
 from zipfian.collection.facets import Facet, chosen_columns
 from zipfian.collection.results import Document, Results
 from zipfian.collection.similar import similar
@@ -85,12 +85,13 @@ class Looking:
         check_offset(offset, check_k(k))
         return similar(cast("Collection", self), id, k, where, offset, field)
 
-    def duplicates(self, threshold: float = THRESHOLD, *, field: str | None = None) -> list[Duplicates]:
+    def duplicates(self, threshold: float | None = None, *, field: str | None = None) -> list[Duplicates]:
         """Groups of documents that are the same, then groups of those that are nearly the same.
 
         The same are those of one picture file, or of one text apart from spaces. Nearly the same are those whose
-        vectors have a cosine of at least `threshold`, or that such pairs tie together; `field` names whose vectors,
-        by default the first field's that has some. Without vectors only the same are found.
+        vectors have a cosine of at least `threshold`, or that such pairs tie together: by default what suits their
+        encoder, 0.9, and 0.97 for gte-small. `field` names whose vectors, by default the first field's that has some.
+        Without vectors only the same are found.
 
         Examples
         --------
@@ -183,7 +184,7 @@ class Looking:
     def _facets(self, names: Sequence[str], where: Mapping[str, Any] | None, limit: int) -> dict[str, Facet]:
         raise _not_here("counting values")
 
-    def _duplicates(self, threshold: float, field: str | None) -> list[Duplicates]:
+    def _duplicates(self, threshold: float | None, field: str | None) -> list[Duplicates]:
         raise _not_here("finding duplicates")
 
     def _term(self, field: str, term: str | int, k: int) -> TermPage:

@@ -28,9 +28,6 @@ class BertShape:
     epsilon: float = 1e-12
 
 
-MINILM_SHAPE = BertShape(layers=6, heads=12)
-
-
 def output_name(layer: int) -> str:
     """Name of the hidden states after `layer` blocks; 0 is what enters the first."""
     return f"hidden_{layer}"

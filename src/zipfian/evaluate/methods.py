@@ -13,6 +13,7 @@ from zipfian.evaluate.ann import AnnSearch, OwnSearch
 from zipfian.evaluate.datasets.base import Dataset, JudgedQuery, Picture
 from zipfian.evaluate.maxsim import MaxSimSearch
 from zipfian.evaluate.surrogate import ScalarSearch
+from zipfian.fields.named import SETS
 from zipfian.fields.query import Query
 from zipfian.rerank.training_free import VARIANTS
 from zipfian.retrieve.scoring import TfIdf
@@ -94,6 +95,7 @@ METHODS: dict[str, Method] = {
         _single("latent-table", "latent terms, queries through the token table", ("text", "caption"), "latent",
                 query_encoder="table"),
         _single("dense", "cosine of pooled vectors, exact", _ALL),
+        _single("gte-small", "cosine of gte-small's pooled vectors, exact", ("text",)),
         _single("visual", "BM25 over visual words", ("image",)),
         _single("tfidf", "cosine of TF-IDF vectors of words", ("text", "caption"), "words", scoring=TfIdf()),
         _single("splade", "learned sparse terms", ("text",)),
@@ -112,6 +114,8 @@ METHODS: dict[str, Method] = {
                {"method": "linear"}, alone=True),
         Method("hybrid", "all fields, weights adapted to the query", _HYBRID, {"method": "hybrid"}, alone=True,
                as_indexed=True),
+        Method("high-quality", "the hybrid over words, latent terms and vectors of gte-small",
+               {"text": SETS["high-quality"]}, {"method": "hybrid"}, alone=True),
         Method("rrf", "reciprocal rank fusion of all fields", _HYBRID, {"method": "rrf"}, alone=True,
                as_indexed=True),
         *(

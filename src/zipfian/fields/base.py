@@ -87,6 +87,15 @@ class Field(ABC):
         """What its score says about how likely a document is a right answer."""
 
     @property
+    def alike(self) -> float:
+        """Cosine from which two documents are nearly the same, where it has vectors.
+
+        Chosen on photographs of pets and EfficientNet-Lite2: of 36 copies (saved anew at quality 70, at three quarters
+        of the size, cropped by a tenth) 35 reach it, of the 4,950 pairs among 100 pictures of four breeds none does;
+        the highest has 0.897."""
+        return 0.9
+
+    @property
     def across(self) -> bool:
         """Whether it leads from texts to pictures or back."""
         return self.reads is not None and self.reads != self.takes
