@@ -87,8 +87,7 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.serve.server import listen, make_server
     from zipfian.serve.shelf import open_shelf
 
-    logs.set_up(args.log_json)
-    with listen(settings) as socket:
+    with logs.to_standard_error(args.log_json), listen(settings) as socket:
         shelf = open_shelf(_offer.collections_of(args.collections, args), write=args.write, **trusted(args))
         host = f"[{args.host}]" if ":" in args.host else args.host
         note(f"serving {', '.join(one.name for one in shelf)} at http://{host}:{socket.getsockname()[1]}/")
