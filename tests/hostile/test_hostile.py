@@ -14,7 +14,8 @@ from tests.reliability.conftest import Report, report
 
 __all__ = ["report"]
 
-CASES = 5_000 if SOAK else 300
+CASES = 5_000 if SOAK else 100
+"""Of each family; enough for every attack to be among them, as a test makes sure."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory of a process is read from /proc")
 
@@ -32,6 +33,12 @@ def test_every_attack_is_answered_or_refused(name: str, report: Report) -> None:
 def test_cases_are_the_same_for_the_same_seed() -> None:
     for name in FAMILIES:
         assert list(family(name).cases(60, seed=3)) == list(family(name).cases(60, seed=3))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_attack_is_tried(name: str) -> None:
+    tried, known = ({case.attack for case in family(name).cases(count, seed=0)} for count in (CASES, 5_000))
+    assert tried == known
 
 
 @pytest.mark.parametrize(
