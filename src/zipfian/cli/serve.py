@@ -33,7 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--allow-host", action="append", default=[], metavar="NAME",
         help="a name that requests may address the service by, beside localhost; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--write", action="store_true", help="open the collections for writing: add, delete, commit")
+    parser.add_argument(
+        "--write", action="store_true", help="open the collections for writing: add, update, delete, commit"
+    )
     keys = parser.add_argument_group("keys")
     keys.add_argument(
         "--keys", type=Path, metavar="FILE", help="ask for a key: a file of lines 'read HASH', 'admin HASH'"

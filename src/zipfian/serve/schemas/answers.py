@@ -261,6 +261,10 @@ class AddAnswer(Answer):
     added: int
 
 
+class UpdateAnswer(Answer):
+    updated: int
+
+
 class DeleteAnswer(Answer):
     deleted: int
 
