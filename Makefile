@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?=
 ARGS ?=
+WORKERS ?= auto
 SERVE ?=
 VENV := .venv
 BIN := $(VENV)/bin
@@ -38,6 +39,10 @@ BROWSER_TESTS := tests/page
 LEAVE_OUT := $(HUB_TESTS) $(if $(filter no,$(WITH_CLUSTER)),$(CLUSTER_TESTS)) $(if $(filter no,$(WITH_BROWSER)),$(BROWSER_TESTS))
 MUST := $(if $(filter must,$(WITH_CLUSTER)),$(CLUSTER_TESTS)) $(if $(filter must,$(WITH_BROWSER)),$(BROWSER_TESTS))
 
+# One process of tests for each core: half of the time they wait for a disk, a child or a timer. tests/conftest.py says
+# which tests stay together. More than four would want more memory than a small machine has.
+SPREAD := -n $(WORKERS) --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+
 .PHONY: help demo test test-hub lint types format docs wheel screenshots soak mutants bench test-pythons lock clean
 
 help:  ## list these commands
@@ -47,13 +52,13 @@ help:  ## list these commands
 demo: $(READY)  ## search texts by meaning and pictures by example, and see why; SERVE=0: no page at the end
 	@serve=; [ "$(SERVE)" = 0 ] || [ ! -t 0 ] || [ ! -t 1 ] || serve=--serve; exec $(BIN)/zipfian demo $$serve $(ARGS)
 
-test: $(READY)  ## lint, format, types and all tests; WITH_CLUSTER=no, WITH_BROWSER=no leave some out, =must insists
+test: $(READY)  ## lint, format, types and all tests; WORKERS=0: one by one; WITH_CLUSTER=no, WITH_BROWSER=no leave some out, =must insists
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy --strict
 	@[ "$(WITH_BROWSER)" = no ] || sh tools/chromium.sh
 	ZIPFIAN_MUST="$(MUST)" \
-	  $(BIN)/python -m pytest $(patsubst %,--ignore=%,$(LEAVE_OUT)) $(ARGS)
+	  $(BIN)/python -m pytest $(SPREAD) $(patsubst %,--ignore=%,$(LEAVE_OUT)) $(ARGS)
 	@[ "$(WITH_CLUSTER)" != no ] || echo "LEFT OUT: $(CLUSTER_TESTS): WITH_CLUSTER=no" >&2
 	@[ "$(WITH_BROWSER)" != no ] || echo "LEFT OUT: $(BROWSER_TESTS): WITH_BROWSER=no" >&2
 	@$(MAKE) --no-print-directory test-hub

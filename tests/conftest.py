@@ -1,4 +1,7 @@
-"""Settings shared by all tests, and a closing table of what was left out and why.
+"""Settings shared by all tests, how they are spread over processes, and what is said at the end.
+
+`make test` runs them in several processes (pytest-xdist). A file's tests stay together, so that what they share is made
+once, and so do those of a folder in `TOGETHER`; what takes long begins first, so that no process is left alone with it.
 
 `ZIPFIAN_MUST` names folders of tests that must not be left out (`make test WITH_CLUSTER=must` sets it): if none of a
 folder's tests ran, or some were skipped because what they need is not installed, the run fails. By convention such a
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +21,15 @@ SOAK = os.environ.get("ZIPFIAN_SOAK", "") not in ("", "0")
 MUST = tuple(os.environ.get("ZIPFIAN_MUST", "").split())
 NOT_INSTALLED = "NO "
 
+TOGETHER = ("tests/cluster/", "tests/page/")
+"""Folders that share what takes long to start: a cluster, a browser."""
+APART = ("tests/hostile/",)
+"""Folders of few long tests that share nothing."""
+FIRST = (*APART, *TOGETHER, "tests/reliability/", "tests/serve/")
+
+SAID = "said"
+"""Property of a test with a line that is shown at the end, whether it passes or not."""
+
 # Shared machines stall now and then, so no example has a deadline; in CI the examples are the same on every run.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
@@ -24,8 +37,32 @@ settings.register_profile("soak", settings.get_profile("default"), max_examples=
 settings.load_profile("soak" if SOAK else "ci" if os.environ.get("CI") else "default")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests marked `soak` run only when asked for."""
+def group_of(nodeid: str) -> str:
+    """Tests of one group run in one process, one after the other."""
+    if nodeid.startswith(APART):
+        return nodeid
+    return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
+
+
+def place_of(nodeid: str) -> int:
+    """When a group begins: the long ones first, all others as they were collected."""
+    return next((place for place, folder in enumerate(FIRST) if nodeid.startswith(folder)), len(FIRST))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hands groups to processes. Its own marks for groups are lost with pytest 9.2, which names tests otherwise."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    scheduler: Any = LoadScopeScheduling(config, log)
+    scheduler._split_scope = group_of
+    return scheduler
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """One process of several begins with what takes long; tests marked `soak` run only when asked for."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: place_of(item.nodeid))
     if SOAK:
         return
     for item in items:
@@ -63,7 +100,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Which suites were left out, how many tests each has, and why."""
+    """What tests have to say; which suites were left out, how many tests each has, and why."""
+    for report in (*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())):
+        for line in (line for name, line in report.user_properties if name == SAID):
+            terminalreporter.line(line)
     skipped = left_out(terminalreporter)
     terminalreporter.section("left out")
     if not skipped:

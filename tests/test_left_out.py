@@ -1,4 +1,4 @@
-"""A suite that must run and does not is a failure, and `.ci/run` says which ones must."""
+"""A suite that must run and does not is a failure, in one process or several, and `.ci/run` says which ones must."""
 
 from __future__ import annotations
 
@@ -36,20 +36,50 @@ def run(folder: Path, must: str, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_by_default_what_is_left_out_is_said_and_counted(folder: Path) -> None:
-    code, out = run(folder, "")
+@pytest.fixture(params=[(), ("-n", "2", "--dist", "loadscope")], ids=["one process", "two"])
+def spread(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    if request.param:
+        pytest.importorskip("xdist", reason="NO PROCESSES: pip install pytest-xdist")
+    return request.param
+
+
+def test_by_default_what_is_left_out_is_said_and_counted(folder: Path, spread: tuple[str, ...]) -> None:
+    code, out = run(folder, "", *spread)
     assert code == 0
     assert "tests/engine/test_a.py: 1 test: NO ENGINE TESTS: install it" in out
     assert "tests/engine/test_b.py: 1 test: NO CLIENT: pip install it" in out
     assert "ERROR" not in out
 
 
-def test_a_required_suite_fails_the_run_and_says_what_to_install(folder: Path) -> None:
-    code, out = run(folder, "tests/there tests/engine")
+def test_a_required_suite_fails_the_run_and_says_what_to_install(folder: Path, spread: tuple[str, ...]) -> None:
+    code, out = run(folder, "tests/there tests/engine", *spread)
     assert code == 1
     wanted = "tests/engine must run, and was left out: NO CLIENT: pip install it; NO ENGINE TESTS: install it"
     assert f"ERROR: {wanted}" in out
     assert "tests/there must run" not in out
+
+
+def test_what_a_test_says_is_shown_at_the_end(folder: Path, spread: tuple[str, ...]) -> None:
+    said = "def test_a(record_property):\n    record_property('said', '12 cases')\n"
+    (folder / "tests" / "there" / "test_a.py").write_text(said + said.replace("test_a", "test_b") + "    assert 0\n")
+    code, out = run(folder, "", *spread, "tests/there")
+    assert code == 1
+    assert out.splitlines().count("12 cases") == 2
+
+
+def test_tests_that_share_something_stay_in_one_process(folder: Path) -> None:
+    pytest.importorskip("xdist", reason="NO PROCESSES: pip install pytest-xdist")
+    where = "import os, pathlib\n@__import__('pytest').mark.parametrize('i', range(4))\n"
+    where += "def test_a(i): pathlib.Path(f'{__file__}-{os.getpid()}').touch()\n"
+    for name in ("cluster/test_a", "cluster/test_b", "other/test_a", "hostile/test_a"):
+        (folder / "tests" / name).parent.mkdir(exist_ok=True)
+        (folder / "tests" / f"{name}.py").write_text(where)
+    names = ["tests/cluster", "tests/other", "tests/hostile"]
+    assert run(folder, "", "-n", "2", "--dist", "loadscope", "--no-loadscope-reorder", *names)[0] == 0
+    ran = {name: [made.name for made in (folder / name).glob("*.py-*")] for name in names}
+    assert len({made.rpartition("-")[2] for made in ran["tests/cluster"]}) == 1
+    assert len(ran["tests/other"]) == 1
+    assert len(ran["tests/hostile"]) == 2, "these share nothing"
 
 
 def test_a_suite_that_ran_may_skip_what_this_machine_does_not_have(folder: Path) -> None:

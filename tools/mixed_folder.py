@@ -114,6 +114,7 @@ def _texts(folder: Path) -> None:
     _write(notes / "reise.txt", "Im August fuhren wir mit dem Nachtzug nach Wien und besuchten das "
            "Naturhistorische Museum. Am Abend regnete es.\n")  # fmt: skip
     _write(notes / "recette.txt", "Pour la tarte aux pommes, il faut du beurre froid et un peu de cannelle.\n")
+    _write(notes / "café.txt", "The café “Zur Brücke” closes at ten on Mondays.\n".encode("cp1252"))
     _write(notes / "nihongo.txt", "京都の寺は秋がいちばん美しい。紅葉を見に多くの人が訪れる。\n")
     _write(notes / "page.html", "<html><title>Router</title><body><p>The router restarts when the attic gets "
            "too hot.</p></body></html>")  # fmt: skip
@@ -171,7 +172,7 @@ def _broken(folder: Path) -> None:
     _write(folder / "locked.pdf", pdf(["secret"], encrypt=True))
     _write(folder / "cut.pdf", pdf(["This file was not copied to its end."])[:300])
     _write(folder / "bomb.docx", docx([], body="<w:p/>" * 12_000_000))
-    _write(folder / "latin.txt", "Café".encode("cp1252"))
+    _write(folder / "damaged.txt", "Das Café am Fluß".encode() + b" \xff schlie\xc3\x9ft um zehn.")
     _write(folder / "photo.jpg", b"\xff\xd8\xff\xe0 not a picture")
     _write(folder / "columns.csv", "who,when\nAnn,today\n")
     with (folder / "huge.txt").open("wb") as file:

@@ -82,7 +82,7 @@ def test_keep_missing(path: Path, notes: Path, zipfian: Command) -> None:
 
 
 def test_bad_input_stops_or_is_skipped(path: Path, notes: Path, zipfian: Command) -> None:
-    (notes / "plants.txt").write_bytes(b"caf\xe9")
+    (notes / "plants.txt").write_bytes(b"caf\x81")
     (notes / "animals.md").write_text("Animals sleep.")
     code, _, err = zipfian("index", notes, "--into", path, "--on-bad", "fail")
     assert code == 1

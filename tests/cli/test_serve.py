@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -172,3 +173,12 @@ def test_what_is_not_there_and_what_was_a_collection_are_not_offered(
     code, _, err = serve(zipfian, tmp_path / "lost.zf")
     assert (code, "[y/N]" in err) == (1, False)
     assert "not a collection" in err
+
+
+def test_the_log_is_given_back_when_the_service_ends(notes: Path, zipfian: Command, shelves: list[Any]) -> None:
+    """A handler that stays would write to a standard error that is long closed."""
+    logs = [logging.getLogger(name) for name in ("zipfian.serve", "uvicorn.error")]
+    before = [(log.handlers[:], log.level, log.propagate) for log in logs]
+    assert serve(zipfian, notes, "--index")[0] == 0
+    assert shelves == [{"notes": 2}]
+    assert [(log.handlers[:], log.level, log.propagate) for log in logs] == before

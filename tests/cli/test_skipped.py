@@ -17,7 +17,7 @@ def notes(tmp_path: Path) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "a.txt").write_text("Cats sleep.")
-    (folder / "bad.txt").write_bytes(b"caf\xe9")
+    (folder / "bad.txt").write_bytes(b"caf\x81")
     return folder
 
 

@@ -62,8 +62,32 @@ class TestFacets:
     def test_dates_and_flags(self, notes: zf.Collection) -> None:
         found = notes.facets()
         assert set(found) == {"lang", "n", "tags", "ok", "when"}
-        assert found["when"].values == (FacetValue(datetime(2024, 5, 1, tzinfo=UTC), 1),)
+        assert found["when"].values == (FacetValue("2024-05", 1),)
+        assert found["when"].lowest == found["when"].highest == datetime(2024, 5, 1, tzinfo=UTC)
         assert found["ok"].values == (FacetValue(False, 1), FacetValue(True, 1))
+
+    def test_dates_are_counted_by_years_and_those_of_one_year_by_months(self, notes: zf.Collection) -> None:
+        moments = [datetime(2024, 5, 31, 23, 59, 59), datetime(2024, 6, 1), datetime(2023, 12, 31, 23, 59, 59, 999_999)]
+        notes.add({"id": f"w{i}", "metadata": {"when": moment}} for i, moment in enumerate(moments))
+        notes.commit()
+        found = notes.facets(["when"])["when"]
+        assert (found.by, found.values) == ("year", (FacetValue("2024", 3), FacetValue("2023", 1)))
+        assert (found.lowest, found.missing) == (moments[2].replace(tzinfo=UTC), 3)
+        assert notes.count({"when": "2024"}) == 3
+        one = notes.facets(["when"], {"when": "2024"})["when"]
+        assert (one.by, one.values) == ("month", (FacetValue("2024-05", 2), FacetValue("2024-06", 1)))
+        assert notes.count({"when": "2024-05"}) == 2
+        assert notes.facets(["when"], limit=1)["when"].more == 1
+        none = notes.facets(["when"], {"when": "2022"})["when"]
+        assert (none.by, none.values, none.lowest) == (None, (), None)
+
+    def test_a_list_of_dates_is_counted_by_its_dates(self, notes: zf.Collection) -> None:
+        """Two of one year would count their document twice."""
+        days = [datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)]
+        notes.add([{"id": "l", "metadata": {"days": days}}])
+        notes.commit()
+        found = notes.facets(["days"])["days"]
+        assert (found.by, found.values) == (None, tuple(FacetValue(day, 1) for day in days))
 
     def test_only_what_a_filter_allows_is_counted(self, notes: zf.Collection) -> None:
         found = notes.facets(["lang", "tags"], {"n": {">": 2}})

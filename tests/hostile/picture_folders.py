@@ -62,12 +62,15 @@ def _pictures(chance: random.Random, source: Path) -> tuple[list[str], list[str]
 def _texts(chance: random.Random, source: Path) -> tuple[list[str], list[str]]:
     from tests.hostile.pictures import SPECIAL, special
 
-    good, bad = ["a.txt", "b.md", "c.html", "with-mark.txt"], ["wide.txt", "nul.txt", "latin.txt"]
+    good, bad = ["a.txt", "b.md", "c.html", "with-mark.txt"], ["half-wide.txt", "nul.txt", "no-letter.txt"]
     for name in good:
         (source / name).write_text("a fox", encoding="utf-8-sig" if name.startswith("with") else "utf-8")
     (source / "wide.txt").write_bytes("a fox".encode("utf-16"))
-    (source / "nul.txt").write_bytes(b"a\0fox")
     (source / "latin.txt").write_bytes(b"caf\xe9 fox")
+    good += ["wide.txt", "latin.txt"]
+    (source / "half-wide.txt").write_bytes("a fox".encode("utf-16")[:-1])
+    (source / "nul.txt").write_bytes(b"a\0fox")
+    (source / "no-letter.txt").write_bytes(b"caf\x81 fox")
     broken = "<", "<!--", "<a ", "</", "&#", "<![CDATA[", "<p>", '<a href="', "&#9"
     (source / "broken.html").write_text(chance.choice(broken) * chance.choice((30_000, 3_000_000)))
     (source / "number.html").write_text("&#" + "9" * 10_000 + "; fox")

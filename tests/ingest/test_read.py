@@ -184,8 +184,8 @@ def test_bom_and_line_ends_are_not_part_of_the_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"caf\xe9", "not UTF-8 (byte 3)"),
-        ("wide".encode("utf-16"), "UTF-16; save it as UTF-8"),
+        (b"caf\x81", "not UTF-8 (byte 3)"),
+        ("wide".encode("utf-16")[:-1], "damaged UTF-16 (byte 8)"),
         ("wide".encode("utf-16-le"), "NUL"),
     ],
 )

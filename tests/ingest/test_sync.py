@@ -83,7 +83,7 @@ def test_an_empty_folder_removes_nothing(notes: Path, path: Path) -> None:
 def test_a_bad_item_is_an_error_skipped_or_told(notes: Path, path: Path) -> None:
     with zf.Collection.create(path) as collection:
         collection.sync(notes)
-        (notes / "b.txt").write_bytes(b"caf\xe9")
+        (notes / "b.txt").write_bytes(b"caf\x81")
         bad = BadItem(str(notes / "b.txt"), "not UTF-8 (byte 3)", "b.txt")
         with pytest.raises(InvalidInput, match=r"b\.txt: not UTF-8 \(byte 3\); leave .* with on_bad='skip'"):
             collection.sync(notes)

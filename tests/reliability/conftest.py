@@ -1,4 +1,4 @@
-"""Counts are part of these tests' result, so they are printed even when the tests pass."""
+"""Counts are part of these tests' result, so they are shown at the end even when the tests pass."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.conftest import SAID
+
 Report = Callable[[str], None]
 
 
 @pytest.fixture
-def report(capsys: pytest.CaptureFixture[str]) -> Report:
-    """Print a line past pytest's capturing."""
+def report(record_property: Callable[[str, object], None]) -> Report:
+    """Shows a line at the end: a process among several has no terminal to print it to."""
 
     def say(line: str) -> None:
-        with capsys.disabled():
-            print(f"\n  {line}")
+        record_property(SAID, line)
 
     return say

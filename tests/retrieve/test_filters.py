@@ -82,10 +82,18 @@ def naive_condition(stored: Any, op: str, operand: Any) -> bool:
         return False
     elements = [comparable(v) for v in (stored if isinstance(stored, list) else [stored])]
     if op == "in":
-        return any(e in [comparable(v) for v in operand] for e in elements)
+        return any(any(holds(e, "==", v) for v in operand) for e in elements)
     if op == "not in":
-        return any(e not in [comparable(v) for v in operand] for e in elements)
-    return any(OPERATORS[op](e, comparable(operand)) for e in elements)
+        return any(all(holds(e, "!=", v) for v in operand) for e in elements)
+    return any(holds(e, op, operand) for e in elements)
+
+
+def holds(element: Any, op: str, operand: Any) -> bool:
+    """A year or a month compares with as much of a date as it says itself."""
+    if isinstance(operand, str) and isinstance(element, int):
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=element)
+        return OPERATORS[op](moment.isoformat()[: len(operand)], operand)
+    return OPERATORS[op](element, comparable(operand))
 
 
 integers = st.one_of(
@@ -97,6 +105,8 @@ floats = st.one_of(
 words = st.sampled_from(["", "a", "ab", "b", "é", "z", "\U0001f600", "\uffff"])
 dates = st.one_of(
     st.dates(date(2020, 1, 1), date(2020, 1, 4)),
+    st.sampled_from([date(2019, 12, 31), date(2020, 1, 31), date(2020, 2, 1), date(2021, 1, 1)]),
+    st.sampled_from([datetime(2019, 12, 31, 23, 59, 59, 999_999), datetime(2020, 12, 31, 23, 59, 59, 999_999)]),
     st.datetimes(datetime(2020, 1, 1), datetime(2020, 1, 4)),
     st.datetimes(
         datetime(2020, 1, 1), datetime(2020, 1, 2), timezones=st.sampled_from([UTC, timezone(timedelta(hours=5))])
@@ -109,6 +119,7 @@ SEED_ROW = {"s": "a", "i": 1, "n": 0.5, "b": True, "d": date(2020, 1, 1)}
 SEED_ROW |= {f"{key}s": [value] for key, value in SEED_ROW.items()}
 OPERANDS = {**VALUES, "i": st.one_of(integers, floats, st.sampled_from([2**80, -(2**80), float("inf"), float("-inf")]))}
 OPERANDS["n"] = OPERANDS["i"]
+OPERANDS["d"] = st.one_of(dates, st.sampled_from(["2019", "2020", "2021", "2019-12", "2020-01", "2020-02", "2020-12"]))
 
 
 @st.composite
@@ -260,3 +271,46 @@ def test_a_field_that_this_segment_lacks() -> None:
     assert segment.found({"b": 1}) == []
     assert segment.found({"b": {"exists": False}}) == [0]
     assert segment.found({"not": {"b": 1}}) == [0]
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ({"d": "2023"}, [0, 1]),
+        ({"d": {"in": ["2022", "2024-03"]}}, [3]),
+        ({"d": ["2023-12", datetime(2024, 2, 29)]}, [1, 2]),
+        ({"d": {"!=": "2023"}}, [2, 3, 4]),
+        ({"d": {"<": "2024"}}, [0, 1]),
+        ({"d": {"<=": "2024-02"}}, [0, 1, 2]),
+        ({"d": {">": "2024-02"}}, [3, 4]),
+        ({"d": {">=": "2024-03"}}, [3, 4]),
+        ({"d": "9999"}, [4]),
+        ({"d": "9999-12"}, [4]),
+    ],
+)
+def test_years_and_months(where: dict[str, Any], found: list[int]) -> None:
+    moments = [
+        datetime(2023, 1, 1),
+        datetime(2023, 12, 31, 23, 59, 59, 999_999),
+        datetime(2024, 2, 29),
+        datetime(2024, 3, 1),
+        datetime(9999, 12, 31, 23, 59, 59, 999_999),
+    ]
+    assert Columns([{"d": moment} for moment in moments]).found(where) == found
+
+
+def test_a_list_is_of_a_year_by_one_of_its_dates() -> None:
+    """Not by one that is after its beginning and another that is before its end."""
+    segment = Columns([{"ds": [date(2022, 5, 1), date(2024, 5, 1)]}, {"ds": [date(2023, 5, 1)]}])
+    assert segment.found({"ds": "2023"}) == [1]
+    assert segment.found({"ds": {"!=": "2023"}}) == [0]
+
+
+@pytest.mark.parametrize("text", ["0000", "2024-00", "2024-13", "24", "2024-1", "20245", "2024-"])
+def test_what_is_no_year_and_no_month(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"an ISO date such as '2024-01-31', '2024-01' or '2024', or a date object"):
+        Columns([{"d": date(2024, 1, 1)}]).found({"d": text})
+
+
+def test_a_year_is_a_text_where_texts_are() -> None:
+    assert Columns([{"s": "2024"}, {"s": "2024-01-01"}]).found({"s": "2024"}) == [0]

@@ -89,11 +89,18 @@ def test_writing(remote: RemoteCollection) -> None:
     assert remote.upsert([DOCUMENTS[0]]) == 1
     assert remote.commit({"why": "test"}) == 3
     assert len(remote) == len(DOCUMENTS) + n
+    assert remote.update({"id": f"n{i}", "metadata": {"year": 1900 + i % 2}} for i in range(n)) == n
+    assert remote.update([{"id": "a", "text": "Moss.", "metadata": {"lang": None}}]) == 1
+    assert remote.update([]) == 0
+    assert remote.commit() == 4
+    assert remote.count({"year": 1900}) + remote.count({"year": 1901}) == n
+    assert (remote.get("n0").text, remote.get("a").text) == ("many", "Moss.")
+    assert remote.get("a").metadata == {"year": 2021, "tags": ["x", "y"]}
     assert remote.delete(f"n{i}" for i in range(n)) == n
     assert remote.delete(where={"lang": "de"}) == 1
     remote.commit()
     assert len(remote) == len(DOCUMENTS) - 1
-    assert remote.generation == 4
+    assert remote.generation == 5
 
 
 def test_errors_are_those_of_the_library(remote: RemoteCollection, path: Path) -> None:
@@ -109,6 +116,8 @@ def test_errors_are_those_of_the_library(remote: RemoteCollection, path: Path) -
         remote.search_many(["food"] * 20, k=600)
     with pytest.raises(InvalidInput, match="exactly one"):
         remote.delete()
+    with pytest.raises(InvalidInput, match="document 'nobody' is not in the collection: add it"):
+        remote.update([{"id": "nobody", "text": "x"}])
     with running(path) as port, zf.connect(f"http://localhost:{port}") as reading, pytest.raises(ReadOnly):
         reading.commit()
 

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 import zipfian as zf
 from tests.serve.conftest import SCRIPT, Service
 from tests.toys import ToyText, toy_vocabulary
+from zipfian import limits
 
 NOTES = "/v1/collections/notes"
 
@@ -191,6 +192,44 @@ def test_writing(service: Service) -> None:
     assert client.post(f"{NOTES}/count", json={"where": {"lang": "en"}}).json()["count"] == 0
     again = client.post(f"{NOTES}/documents", json={"documents": [{"id": "c/d"}], "existing": "skip"})
     assert again.json()["added"] == 0
+
+
+def test_parts_of_documents_are_changed_and_the_rest_stays(service: Service) -> None:
+    client = service(write=True)
+    changes = [
+        {"id": "a", "metadata": {"year": 2022, "lang": None}},
+        {"id": "b", "text": "Dogs like food."},
+        {"id": "c/d", "text": None, "image": None},
+    ]
+    assert client.patch(f"{NOTES}/documents", json={"documents": changes}).json()["updated"] == 3
+    assert client.get(f"{NOTES}/documents/a").json()["metadata"]["year"] == 2021, "seen with a commit"
+    client.post(f"{NOTES}/commit", json={})
+    a, b, c = (client.get(f"{NOTES}/documents/{name}").json() for name in ("a", "b", "c%2Fd"))
+    assert (a["text"], a["metadata"]) == ("Plants make food from light.", {"year": 2022, "tags": ["x", "y"]})
+    assert (b["text"], b["metadata"]) == ("Dogs like food.", {"lang": "en", "year": 2024, "tags": ["y", "y"]})
+    assert (c["text"], c["metadata"]) == (None, {"lang": "de", "year": 2020})
+    assert client.post(f"{NOTES}/search", json={"text": "dogs"}).json()["hits"][0]["id"] == "b"
+    assert client.post(f"{NOTES}/search", json={"text": "cats"}).json()["hits"] == []
+
+
+@pytest.mark.parametrize(
+    ("documents", "said"),
+    [
+        ([{"id": "nobody", "text": "x"}], "document 'nobody' is not in the collection: add it, or use upsert"),
+        ([{"id": "a", "metadata": {"image": "/etc/passwd"}}], "'image' is about the machine that holds the pictures"),
+        ([{"id": "a", "metadata": {"year": "late"}}], "year"),
+        ([{"id": "a", "body": "x"}], "body.documents.0.body: Extra inputs are not permitted"),
+        ([{"text": "x"}], "body.documents.0.id: Field required"),
+        ([], "body.documents: List should have at least 1 item"),
+        ([{"id": "a"}] * (limits.MAX_SERVED_DOCUMENTS + 1), "body.documents: List should have at most"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_refused(service: Service, documents: list[Any], said: str) -> None:
+    client = service(write=True)
+    answer = client.patch(f"{NOTES}/documents", json={"documents": documents})
+    assert answer.status_code == 422
+    assert said in answer.json()["error"]["message"]
+    assert client.post(f"{NOTES}/commit", json={}).json()["generation"] == 2, "there was nothing to commit"
 
 
 def test_an_unknown_field_of_a_request_is_refused(client: TestClient) -> None:

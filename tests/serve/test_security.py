@@ -156,17 +156,25 @@ def test_the_paths_that_ask_for_a_key_cannot_be_spelled_around(keys: tuple[TestC
 def test_a_key_for_reading_does_not_write(keys: tuple[TestClient, str, str]) -> None:
     client, read, admin = keys
     assert client.post(SEARCH, json=BODY, headers=bearing(read)).status_code == 200
-    writes = [("documents", {"documents": [{"id": "n"}]}), ("documents/delete", {"ids": ["a"]}), ("commit", {})]
-    for url, body in writes:
-        assert code(client.post(f"{NOTES}/{url}", json=body, headers=bearing(read))) == (403, "not_admin")
-    for url, body in writes:
-        assert client.post(f"{NOTES}/{url}", json=body, headers=bearing(admin)).status_code == 200
+    one = {"documents": [{"id": "a", "text": "x"}]}
+    writes: list[tuple[str, str, dict[str, Any]]] = [
+        ("PATCH", "documents", one),
+        ("POST", "documents", {**one, "existing": "replace"}),
+        ("POST", "documents/delete", {"ids": ["a"]}),
+        ("POST", "commit", {}),
+    ]
+    for method, url, body in writes:
+        refused = client.request(method, f"{NOTES}/{url}", json=body, headers=bearing(read))
+        assert code(refused) == (403, "not_admin")
+    for method, url, body in writes:
+        assert client.request(method, f"{NOTES}/{url}", json=body, headers=bearing(admin)).status_code == 200
     assert client.get("/metrics", headers=bearing(read)).status_code == 200
 
 
 def test_what_is_served_for_reading_stays_as_it_is(client: TestClient) -> None:
     assert code(client.post(f"{NOTES}/commit", json={})) == (403, "read_only")
     assert code(client.post(f"{NOTES}/documents/delete", json={"ids": ["a"]})) == (403, "read_only")
+    assert code(client.patch(f"{NOTES}/documents", json={"documents": [{"id": "a"}]})) == (403, "read_only")
 
 
 def test_an_address_that_others_reach_needs_a_key() -> None:

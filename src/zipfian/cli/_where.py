@@ -63,9 +63,12 @@ def _expanded(short: Short, columns: Mapping[str, str], path: Place) -> dict[str
     if kind is None:
         value: Any = value_of(short.value)  # the collection says that it has no such column
         return {short.column: value} if short.operator == "==" else {short.column: {short.operator: value}}
+    from zipfian.retrieve.periods import span_of
+
     try:
         inner = kind.removeprefix("list[").removesuffix("]")
-        value = convert(short.value, _KINDS.get(inner, "text"))
+        whole = inner == "date" and span_of(short.value) is not None  # a year or a month, which the filter knows
+        value = short.value if whole else convert(short.value, _KINDS.get(inner, "text"))
     except ValueError:
         raise InvalidInput(
             f"--where: {short.column} of {path} is of type {kind}, and {short.value!r} is none"

@@ -6,6 +6,7 @@ import argparse
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from zipfian.ingest.source import BadItem, Source, Survey
 
 if TYPE_CHECKING:
     from zipfian.collection import Collection
+    from zipfian.collection.following import Synced
     from zipfian.fields import Field
 
 
@@ -109,29 +111,43 @@ def run(args: argparse.Namespace) -> int:
     if args.add_field:
         folder_of(args.into, "it takes no new fields; create another index with them and fill it")
     out: dict[str, Any] = {"into": str(args.into)}
-    status = 0
+    status, done = 0, None
     if args.add_field:
         names = [name for given in args.add_field for name in _fields.parse(given)]
         out["added_fields"] = add_fields(args.into, names, trusted(args))
     if args.source is not None:
-        out |= follow(args)
-        status = int(out.pop("status"))
+        done = follow(args)
+        out |= done.told
+        status = done.status
     out["seconds"] = time.perf_counter() - start
     if args.json:
-        print_json({key: value for key, value in out.items() if key not in ("summary", "is_new")})
+        print_json(out)
         return status
     if args.add_field:
         print(f"{args.into}: added {', '.join(out['added_fields'])} ({human_seconds(out['seconds'])})")
-    if args.source is not None:
+    if done is not None:
         total = f"{out['total']:,} documents in all"
-        print(f"{args.into}: {out.pop('summary')}; {total} ({human_seconds(out['seconds'])})")
-        if out.pop("is_new") and out["total"]:
+        print(f"{args.into}: {done.summary}; {total} ({human_seconds(out['seconds'])})")
+        if done.is_new and out["total"]:
             note(f"search it: zipfian search {args.into} {_first_query(out['fields'])}")
     return status
 
 
-def follow(args: argparse.Namespace) -> dict[str, Any]:
-    """Make the collection follow the source; what was done."""
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What `follow` did."""
+
+    told: dict[str, Any]
+    """What --json prints of it."""
+    summary: Synced
+    is_new: bool
+    """Whether the collection was empty before."""
+    status: int
+    """The exit status: whether something was skipped that nobody had said might be."""
+
+
+def follow(args: argparse.Namespace) -> Followed:
+    """Make the collection follow the source."""
     source = source_of(args)
     survey = source.survey()
     if survey.items == 0:
@@ -168,17 +184,15 @@ def follow(args: argparse.Namespace) -> dict[str, Any]:
                 f"{summary.uncaptioned:,} pictures have no caption and no field of the collection looks at pictures; "
                 f"{how_to_add(args.into, 'visual')}, then run this again"
             )
-    return {
+    told = {
         "source": sync.name,
         "fields": list(fields),
         **plain(summary),
         "bad": plain(summary.bad),
         "total": total,
         **({} if shards is None else {"encoded_here": shards.cache.missing}),
-        "summary": str(summary),
-        "is_new": is_new,
-        "status": status,
     }
+    return Followed(told, summary, is_new, status)
 
 
 def _in_language(language: str, fields: Mapping[str, Field]) -> dict[str, Field]:

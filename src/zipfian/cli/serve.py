@@ -33,7 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--allow-host", action="append", default=[], metavar="NAME",
         help="a name that requests may address the service by, beside localhost; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--write", action="store_true", help="open the collections for writing: add, delete, commit")
+    parser.add_argument(
+        "--write", action="store_true", help="open the collections for writing: add, update, delete, commit"
+    )
     keys = parser.add_argument_group("keys")
     keys.add_argument(
         "--keys", type=Path, metavar="FILE", help="ask for a key: a file of lines 'read HASH', 'admin HASH'"
@@ -87,8 +89,7 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.serve.server import listen, make_server
     from zipfian.serve.shelf import open_shelf
 
-    logs.set_up(args.log_json)
-    with listen(settings) as socket:
+    with logs.to_standard_error(args.log_json), listen(settings) as socket:
         shelf = open_shelf(_offer.collections_of(args.collections, args), write=args.write, **trusted(args))
         host = f"[{args.host}]" if ":" in args.host else args.host
         note(f"serving {', '.join(one.name for one in shelf)} at http://{host}:{socket.getsockname()[1]}/")

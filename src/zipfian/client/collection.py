@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 from urllib.parse import quote
 
@@ -186,21 +186,19 @@ class RemoteCollection:
         A document has `id` and any of `text`, `image` (a path of this machine, or bytes), `metadata`; `existing` says
         what happens to ids already there.
         """
-        taken, waiting = 0, list[dict[str, Any]]()
-        for item in items:
-            waiting.append(_document_of(item))
-            if len(waiting) == MAX_SERVED_DOCUMENTS:
-                taken += self._add(waiting, existing)
-                waiting = []
-        return taken + (self._add(waiting, existing) if waiting else 0)
-
-    def _add(self, documents: list[dict[str, Any]], existing: str) -> int:
-        body = {"documents": documents, "existing": existing}
-        return int(self._transport.post(f"{self._path}/documents", body)["added"])
+        path = f"{self._path}/documents"
+        sent = ({"documents": some, "existing": existing} for some in _batches(items))
+        return sum(int(self._transport.post(path, body)["added"]) for body in sent)
 
     def upsert(self, items: Iterable[Mapping[str, Any]]) -> int:
         """Add documents, `items`, replacing those with the same id."""
         return self.add(items, "replace")
+
+    def update(self, items: Iterable[Mapping[str, Any]]) -> int:
+        """Change parts of documents that are there, `items`, as `Collection.update` does; returns how many."""
+        path = f"{self._path}/documents"
+        sent = ({"documents": some} for some in _batches(items))
+        return sum(int(self._transport.post(path, body, "PATCH")["updated"]) for body in sent)
 
     def delete(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> int:
         """Remove the documents with these `ids`, or those that a filter `where` allows; returns how many were there."""
@@ -280,6 +278,18 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
             raise InvalidInput(f"a service scores with BM25 of other settings, not with {shown(scoring)}")
         out["scoring"] = {"k1": scoring.k1, "b": scoring.b, "variant": scoring.variant, "phi": str(scoring.phi)}
     return out
+
+
+def _batches(items: Iterable[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Documents as they are sent, as many at a time as a service takes."""
+    waiting: list[dict[str, Any]] = []
+    for item in items:
+        waiting.append(_document_of(item))
+        if len(waiting) == MAX_SERVED_DOCUMENTS:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
 
 
 def _document_of(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,9 +49,9 @@ class Transport:
         chosen = {name: value for name, value in (query or {}).items() if value is not None}
         return json.loads(self.send("GET", f"{path}?{urlencode(chosen)}" if chosen else path))
 
-    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+    def post(self, path: str, body: Mapping[str, Any], method: str = "POST") -> Any:
         """Send something; the JSON that comes back."""
-        return json.loads(self.send("POST", path, json.dumps(body).encode()))
+        return json.loads(self.send(method, path, json.dumps(body).encode()))
 
     def send(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """One request, sent again while the service is busy; what it answered."""

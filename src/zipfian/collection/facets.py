@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ class FacetValue:
     """A value, and how many documents have it."""
 
     value: Any
+    """As a filter takes it; of dates a year, `"2024"`, or a month, `"2024-05"`."""
     count: int
 
 
@@ -49,6 +50,8 @@ class Facet:
     """Smallest value of a column of numbers or dates."""
     highest: Any = None
     """Largest value of one."""
+    by: Literal["year", "month"] | None = None
+    """What dates are counted by: years, or months where all lie in one year."""
 
 
 def chosen_columns(columns: Sequence[str] | None, known: Mapping[str, str]) -> list[str]:
@@ -84,17 +87,32 @@ def count_column(searcher: Searcher, mask: Mask | None, name: str, limit: int) -
 def facet_of(column_type: ColumnType, counts: Mapping[Any, int], missing: int, limit: int) -> Facet:
     """A facet from values as they are stored."""
     kind = element_type(column_type)
+    ends = (min(counts), max(counts)) if kind in ("integer", "number", "date") and counts else None
+    by: Literal["year", "month"] | None = None
+    if column_type == "date" and ends is not None:  # hardly two photos are of the same second
+        by = "month" if _dated(ends[0]).year == _dated(ends[1]).year else "year"
+        counts = _by_period(counts, by)
     ranked = sorted(counts, key=lambda value: (-counts[value], value))
     outward = _dated if kind == "date" else _same
-    ordered = kind in ("integer", "number", "date") and counts
+    lowest, highest = (None, None) if ends is None else map(outward, ends)
     return Facet(
         column_type,
-        tuple(FacetValue(outward(value), counts[value]) for value in ranked[:limit]),
+        tuple(FacetValue(value if by else outward(value), counts[value]) for value in ranked[:limit]),
         max(0, len(ranked) - limit),
         missing,
-        outward(min(counts)) if ordered else None,
-        outward(max(counts)) if ordered else None,
+        lowest,
+        highest,
+        by,
     )
+
+
+def _by_period(counts: Mapping[int, int], by: Literal["year", "month"]) -> Counter[str]:
+    """How many documents are of each year, or of each month."""
+    out: Counter[str] = Counter()
+    for moment, count in counts.items():
+        when = _dated(moment)
+        out[f"{when.year:04}" if by == "year" else f"{when.year:04}-{when.month:02}"] += count
+    return out
 
 
 def _counted(column: Column, wanted: Mask) -> dict[Any, int]:

@@ -63,6 +63,8 @@ class Synced:
     """Pictures without a caption where no field looks at pictures, so left out."""
     commits: int = 0
     """Times that changes were made durable."""
+    windows_1252: int = 0
+    """Files that are no UTF-8 and were read as Windows-1252."""
     bad: list[BadItem] = dataclasses.field(default_factory=list)
     """What could not be read and was skipped."""
     left_out: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -76,6 +78,8 @@ class Synced:
             parts.append(f"{self.uncaptioned:,} pictures without captions left out")
         if self.bad:
             parts.append(f"{len(self.bad):,} skipped as unreadable")
+        if self.windows_1252:
+            parts.append(f"{self.windows_1252:,} file{'s' * (self.windows_1252 != 1)} read as Windows-1252")
         if self.left_out:
             names = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.left_out.items()))
             parts.append(f"values left out that do not fit their column: {names}")

@@ -51,7 +51,8 @@ class Looking:
     ) -> dict[str, Facet]:  # fmt: skip
         """Values of metadata `columns`, all without names, and how many documents have each.
 
-        Only documents that a filter `where` allows are counted; `limit` values of each column are listed.
+        Only documents that a filter `where` allows are counted; `limit` values of each column are listed. Dates are
+        counted by years, `"2024"`, or by months, `"2024-05"`, where all lie in one year; a filter takes both.
 
         Examples
         --------

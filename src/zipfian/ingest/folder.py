@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian.errors import LimitExceeded
+from zipfian.ingest.encodings import WINDOWS_1252, encoding_of, in_blocks
 from zipfian.ingest.exclude import DEFAULT_EXCLUDES, excluded_by
 from zipfian.ingest.frontmatter import split
 from zipfian.ingest.html import html_to_text
@@ -136,9 +137,10 @@ def _sidecars(names: list[str]) -> dict[str, str]:
 
 def read_text(path: Path, doc_id: str) -> FoundDocument | BadItem:
     """One text file as one document; its path below the source is the id."""
-    text = _content(path, doc_id)
-    if isinstance(text, BadItem):
-        return text
+    content = _content(path, doc_id)
+    if isinstance(content, BadItem):
+        return content
+    text = content.text
     metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip(".")}
     if suffix_of(path.name) in {".html", ".htm"}:
         try:
@@ -153,7 +155,7 @@ def read_text(path: Path, doc_id: str) -> FoundDocument | BadItem:
         metadata |= said
         if isinstance(said.get("title"), str):
             text = f"{said['title']}\n\n{text}"  # as in a record: so that it can be found
-    return FoundDocument(doc_id, text, metadata, str(path))
+    return FoundDocument(doc_id, text, metadata, str(path), guessed=content.guessed)
 
 
 def read_picture(path: Path, doc_id: str, caption: Path | None = None) -> FoundDocument | BadItem:
@@ -161,12 +163,13 @@ def read_picture(path: Path, doc_id: str, caption: Path | None = None) -> FoundD
     problem = picture_problem(path)
     if problem:
         return BadItem(str(path), problem, doc_id)
-    text = "" if caption is None else _content(caption, doc_id)
-    if isinstance(text, BadItem):
-        return text
+    said = _Content("") if caption is None else _content(caption, doc_id)
+    if isinstance(said, BadItem):
+        return said
     image = os.path.abspath(path)
     metadata: dict[str, Any] = {"path": doc_id, "type": suffix_of(path.name).lstrip("."), IMAGE_COLUMN: image}
-    return FoundDocument(doc_id, text.strip() or None, metadata, str(path), image, photo=True)
+    text = said.text.strip() or None
+    return FoundDocument(doc_id, text, metadata, str(path), image, photo=True, guessed=said.guessed)
 
 
 def picture_problem(path: Path) -> str:
@@ -178,13 +181,24 @@ def picture_problem(path: Path) -> str:
     return ""
 
 
-def _content(path: Path, doc_id: str) -> str | BadItem:
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a text file holds."""
+
+    text: str
+    guessed: str | None = None
+    """The file, where it was taken for Windows-1252."""
+
+
+def _content(path: Path, doc_id: str) -> _Content | BadItem:
     try:
-        text = read_regular(path, MAX_READ_BYTES).decode("utf-8-sig")
+        data = read_regular(path, MAX_READ_BYTES)
+        encoding = encoding_of(lambda: in_blocks(data))
+        text = data.decode(encoding)
     except (OSError, LimitExceeded, UnicodeDecodeError) as error:
         return BadItem(str(path), problem_of(error, path), doc_id)
     if "\x00" in text:
         return BadItem(str(path), "contains NUL characters, so it is not a text file", doc_id)
     if len(text) > MAX_TEXT_CHARS:
         return BadItem(str(path), f"{len(text):,} characters, more than the limit of {MAX_TEXT_CHARS:,}", doc_id)
-    return text
+    return _Content(text, str(path) if encoding == WINDOWS_1252 else None)

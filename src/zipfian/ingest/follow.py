@@ -165,6 +165,8 @@ class Sync:
         self._seen: set[str] = set()
         self._unread: list[str | None] = []
         """Folders and files of which more was not read, by their ids; None is the source itself."""
+        self._guessed: set[str] = set()
+        """Files that were taken for Windows-1252."""
         self._fitting = Fitting(collection.columns)
         self._uncommitted = 0
 
@@ -190,6 +192,7 @@ class Sync:
         self._remove()
         if self._uncommitted:
             self._commit()
+        self.done.windows_1252 = len(self._guessed)
         self.done.left_out = dict(self._fitting.left_out)
         return self.done
 
@@ -226,6 +229,8 @@ class Sync:
         if isinstance(item, BadItem):
             self._on_bad(item)
             return None
+        if item.guessed is not None:
+            self._guessed.add(item.guessed)
         metadata = {**self._fitting.fit(item.metadata), SOURCE_COLUMN: self.name}
         document = replace(item, id=self._prefix + item.id, metadata=metadata)
         if document.id in self._seen:

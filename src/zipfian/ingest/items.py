@@ -45,6 +45,8 @@ class FoundDocument:
     """Absolute path of its picture."""
     photo: bool = False
     """Whether the picture is itself the document, so that what the camera wrote into it are its metadata."""
+    guessed: str | None = None
+    """The file it was read from, where that is no UTF-8 and was taken for Windows-1252."""
 
     def to_dict(self, pictures: bool = True) -> dict[str, Any]:
         """The form that `Collection.add` takes; without `pictures` only the path of the picture is kept."""

@@ -14,9 +14,7 @@ from zipfian.storage.regular import open_regular
 
 TOO_LONG = f"a line of more than {MAX_READ_BYTES:,} bytes, the limit of one document"
 _BLOCK = 1 << 20
-_NOT_UTF8 = re.compile("[\ud800-\udfff]{1,2}")
-_WIDE_MARKS = ("\udcff\udcfe", "\udcfe\udcff")
-_WIDE = "UTF-16; save it as UTF-8"
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
@@ -55,8 +53,8 @@ class BoundedLines:
         line = self._file.readline(MAX_READ_BYTES + 1)
         if not line:
             raise StopIteration
-        if not line.isascii() and (found := _NOT_UTF8.search(line)):
-            raise UnicodeError(_WIDE if found[0] in _WIDE_MARKS else "not UTF-8")
+        if not line.isascii() and _NOT_UTF8.search(line):
+            raise UnicodeError("not UTF-8")
         self._lines += 1
         self._chars += len(line)
         self._separators += line.count(self._separator)
@@ -74,8 +72,8 @@ def problem_of(error: Exception, path: Path) -> str:
     if isinstance(error, NotAFile):
         return error.problem
     if isinstance(error, UnicodeDecodeError):
-        wide = bytes(error.object[:2]) in (b"\xff\xfe", b"\xfe\xff")
-        return _WIDE if wide else f"not UTF-8 (byte {error.start:,})"
+        wide = error.encoding.startswith("utf-16")
+        return f"{'damaged UTF-16' if wide else 'not UTF-8'} (byte {error.start:,})"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error).removeprefix(f"{path}: ")

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from zipfian.errors import MissingExtra
 from zipfian.ingest.columns import NAME_IT, Columns, Roles, check_columns
 from zipfian.ingest.folder import picture_problem
 from zipfian.ingest.items import CSV_SUFFIXES, IMAGE_COLUMN, JSONL_SUFFIXES, BadItem, FoundDocument
-from zipfian.ingest.lines import TOO_LONG, numbered_lines
+from zipfian.ingest.lines import TOO_LONG, numbered_lines, problem_of
 from zipfian.ingest.tables import Table
 from zipfian.limits import MAX_METADATA_BYTES, MAX_TEXT_CHARS
 from zipfian.storage.regular import look
@@ -75,14 +76,16 @@ def _read_csv(path: Path, columns: Columns, base: str | None) -> Iterator[FoundD
     number = 0
     try:
         table = Table(path, columns)
+        guessed = table.guessed
         for row in table.rows():
             number = row.number
             if row.problem:
                 yield BadItem(f"{path}:{number}", row.problem)
             else:
-                yield from_record(row.values, path, number, columns, table.roles, base)
+                found = from_record(row.values, path, number, columns, table.roles, base)
+                yield replace(found, guessed=str(path)) if guessed and isinstance(found, FoundDocument) else found
     except UnicodeError as error:
-        why = "not in any encoding that is read" if isinstance(error, UnicodeDecodeError) else str(error)
+        why = problem_of(error, path)
         yield BadItem(f"{path}:{number + 1}", f"{why}; {REST}", base, rest=True)
     except csv.Error as error:
         yield BadItem(f"{path}:{number + 1}", f"not CSV ({error}); {REST}", base, rest=True)

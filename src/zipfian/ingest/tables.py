@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian.ingest.columns import Columns, Roles, check_columns
+from zipfian.ingest.encodings import UTF8, WINDOWS_1252, encoding_of
 from zipfian.ingest.lines import BoundedLines
 from zipfian.ingest.values import Kind, both, convert, kind_of
 from zipfian.limits import MAX_TEXT_CHARS
@@ -42,7 +42,7 @@ class Table:
 
     def __init__(self, path: Path, columns: Columns) -> None:
         self.path = path
-        self._encoding = encoding_of(path)
+        self._encoding = encoding_of(lambda: blocks(path))
         self._separator, self._said = self._look()
         self.header: list[str] = []
         with self._opened() as (lines, reader):
@@ -50,6 +50,11 @@ class Table:
             del lines
         self.roles: Roles = check_columns(path, [name for name in self.header if name], columns)
         self._kinds = self._find_kinds()
+
+    @property
+    def guessed(self) -> bool:
+        """Whether its bytes were taken for Windows-1252."""
+        return self._encoding == WINDOWS_1252
 
     def rows(self) -> Iterator[Row]:
         """Every row; `csv.Error` and `UnicodeError` where the rest cannot be read."""
@@ -98,7 +103,7 @@ class Table:
     @contextmanager
     def _opened(self) -> Iterator[tuple[BoundedLines, Any]]:
         csv.field_size_limit(MAX_TEXT_CHARS)
-        errors = "surrogateescape" if self._encoding == "utf-8-sig" else "strict"
+        errors = "surrogateescape" if self._encoding == UTF8 else "strict"
         with io.TextIOWrapper(open_regular(self.path), encoding=self._encoding, errors=errors, newline="") as file:
             lines = BoundedLines(file, self._separator)
             if self._said:
@@ -140,30 +145,6 @@ def separator_of(sample: str, usual: str) -> str:
             if (alike, widths[0]) > best:
                 best, found = (alike, widths[0]), separator
     return found
-
-
-def encoding_of(path: Path) -> str:
-    """The encoding of a text that somebody's program wrote: UTF-8, UTF-16 where it says so, or else Windows-1252.
-
-    Bytes that are no UTF-8 mean Windows-1252 where nothing before them was UTF-8 beyond ASCII; otherwise the file is
-    UTF-8 and damaged, and whoever reads it gets as far as that.
-    """
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    wide = False
-    for first, block in enumerate(blocks(path)):
-        if not first and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        try:
-            decoded = decoder.decode(block)
-        except UnicodeDecodeError as error:
-            before = error.object[: error.start]
-            return "utf-8-sig" if wide or not before.isascii() else "cp1252"
-        wide = wide or not decoded.isascii()
-    try:
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return "utf-8-sig" if wide else "cp1252"
-    return "utf-8-sig"
 
 
 def _header(cells: list[str]) -> list[str]:

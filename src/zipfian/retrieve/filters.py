@@ -7,7 +7,8 @@
 
 A list column matches when any of its elements does. A document that lacks a column matches no condition on it (not even
 `!=`), except `exists: False`; `not` is everything else: the complement among the live documents. Dates compare with
-`datetime` and `date` objects or ISO strings; a time without a zone is UTC. Comparing integers with fractions is exact.
+`datetime` and `date` objects or ISO strings; a time without a zone is UTC. A year, "2024", and a month, "2024-05", are
+all their moments: equal is within, and more is after their end. Comparing integers with fractions is exact.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from zipfian.index.column import Column
 from zipfian.index.metadata import ColumnType, ScalarType, element_type, microseconds
 from zipfian.limits import MAX_FILTER_DEPTH, MAX_FILTER_NODES, MAX_FILTER_VALUES
 from zipfian.retrieve._compare import Bools, compare_numbers, is_one_of, matching_words
+from zipfian.retrieve.periods import Span, joined, span_of, within
 
-Operator = Literal["in", "<", "<=", ">", ">="]
+Operator = Literal["in", "within", "<", "<=", ">", ">="]
 OPERATORS = ("==", "!=", "in", "not in", "<", "<=", ">", ">=", "exists")
 _DEEPEST = 2 * MAX_FILTER_DEPTH + 2
 """Containers in containers: a mapping and a list for each `and`, then a column, its operator and a list of values."""
@@ -55,7 +57,10 @@ class Filter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A comparison of one column; `==` is `in` with one value, `!=` and `not in` are its opposite per element."""
+    """A comparison of one column; `==` is `in` with one value, `!=` and `not in` are its opposite per element.
+
+    `within` is `in` with years or months of dates; its values are bounds of spans, as `periods.joined` makes them.
+    """
 
     column: str
     operator: Operator
@@ -93,6 +98,8 @@ class Condition:
     def _numbers(self, values: Any) -> Bools:
         if self.operator == "in":
             return is_one_of(values, self.values)
+        if self.operator == "within":
+            return within(values, self.values)
         return compare_numbers(values, self.operator, self.values[0])
 
 
@@ -221,17 +228,34 @@ class _Parser:
                 raise InvalidInput(f"column {name!r}: {operator!r} needs a list of values, not {shown(value)}")
             if len(value) > MAX_FILTER_VALUES:
                 raise LimitExceeded(f"column {name!r}: {len(value)} values; the limit is {MAX_FILTER_VALUES}")
-            values = tuple(self.value(name, v) for v in value)
-            return Condition(name, "in", values, operator == "not in")
+            return self.one_of(name, tuple(value), operator == "not in")
         if operator in ("==", "!="):
-            return Condition(name, "in", (self.value(name, value),), operator == "!=")
+            return self.one_of(name, (value,), operator == "!=")
         if operator not in _RANGES:
             raise InvalidInput(
                 f"column {name!r}: unknown operator {shown(operator)}; use one of {', '.join(OPERATORS)}"
             )
         if element_type(self.columns[name]) == "boolean":
             raise InvalidInput(f"column {name!r} holds booleans, which {operator!r} does not compare; use == or !=")
-        return Condition(name, _RANGES[operator], (self.value(name, value),))
+        span = self.span(name, value)
+        if span is None:
+            return Condition(name, _RANGES[operator], (self.value(name, value),))
+        start, end = span
+        if operator in ("<=", ">"):
+            return Condition(name, "<" if operator == "<=" else ">=", (end,))
+        return Condition(name, _RANGES[operator], (start,))
+
+    def one_of(self, name: str, values: tuple[Any, ...], negated: bool) -> Condition:
+        spans = [self.span(name, value) for value in values]
+        if not any(spans):
+            return Condition(name, "in", tuple(self.value(name, value) for value in values), negated)
+        moments = [self.value(name, value) for value, span in zip(values, spans, strict=True) if span is None]
+        whole = [*filter(None, spans), *((moment, moment + 1) for moment in moments)]
+        return Condition(name, "within", joined(whole), negated)
+
+    def span(self, name: str, value: Any) -> Span | None:
+        """The span of a year or a month, in a column of dates."""
+        return span_of(value) if element_type(self.columns[name]) == "date" else None
 
     def value(self, name: str, value: Any) -> Any:
         """A value to compare with, in the form in which the column holds its values."""
@@ -242,7 +266,11 @@ class _Parser:
             return value
         found = _comparable(kind, value)
         if found is None:
-            hint = "an ISO date such as '2024-01-31' or a date object" if kind == "date" else f"a {kind}"
+            hint = (
+                "an ISO date such as '2024-01-31', '2024-01' or '2024', or a date object"
+                if kind == "date"
+                else f"a {kind}"
+            )
             hint = {"integer": "a number", "string": "text"}.get(kind, hint)
             why = "; use {'exists': False} for documents without it" if value is None else ""
             kind_name = self.columns[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,12 +44,23 @@ class Words(logging.Formatter):
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
-def set_up(as_json: bool) -> None:
-    """Send the service's log to standard error. For the command: a library leaves that to the program it is in."""
+@contextmanager
+def to_standard_error(as_json: bool) -> Iterator[None]:
+    """Send the service's log to standard error, for as long as it runs: whoever comes after may have closed that.
+
+    For the command: a library leaves this to the program it is in.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if as_json else Words())
-    for name, level in ((NAME, logging.INFO), ("uvicorn.error", logging.WARNING)):
-        log = logging.getLogger(name)
-        log.handlers[:] = [handler]
-        log.setLevel(level)
-        log.propagate = False
+    with ExitStack() as stack:
+        for name, level in ((NAME, logging.INFO), ("uvicorn.error", logging.WARNING)):
+            log = logging.getLogger(name)
+            stack.callback(_set, log, log.handlers[:], log.level, log.propagate)
+            _set(log, [handler], level, propagate=False)
+        yield
+
+
+def _set(log: logging.Logger, handlers: list[logging.Handler], level: int, propagate: bool) -> None:
+    log.handlers[:] = handlers
+    log.setLevel(level)
+    log.propagate = propagate

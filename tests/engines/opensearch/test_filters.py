@@ -38,5 +38,7 @@ def test_what_is_sent() -> None:
         {"range": {"m_n_price": {"lte": 2.0**53}}},
         {"range": {"m_i_price": {"lte": 2**53}}},
     ]
+    with pytest.raises(LimitExceeded, match=r"'in' with .* a range each"):
+        to_query({"when": {"in": [f"{1 + year:04}-05" for year in range(MAX_FILTER_GAPS + 1)]}}, {"when": "date"})
     with pytest.raises(LimitExceeded, match="'not in'"):
         to_query({"tags": {"not in": [str(i) for i in range(MAX_FILTER_GAPS + 1)]}}, columns)

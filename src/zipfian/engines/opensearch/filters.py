@@ -50,18 +50,28 @@ def _condition(condition: Condition, column_type: ColumnType) -> Clause:
         whole: ColumnType = "list[integer]" if column_type.startswith("list") else "integer"
         held[index_name(condition.column, whole)] = "integer"
     if condition.negated and not column_type.startswith("list"):
-        one_of = _any([_one_of(column, held[column], condition.values) for column in held])
+        one_of = _any([_equal(condition, column, held[column]) for column in held])
         return {"bool": {"filter": [{"term": {HAS: condition.column}}], "must_not": [one_of]}}
     return _any([_elements(condition, column, kind) for column, kind in held.items()])
 
 
 def _elements(condition: Condition, column: str, kind: ScalarType) -> Clause:
     """Some element satisfies the comparison."""
-    if condition.operator == "in":
-        if condition.negated:
-            return _none_of(column, kind, condition.values, condition.column)
-        return _one_of(column, kind, condition.values)
+    if condition.negated:
+        return _none_of(condition, column, kind)
+    if condition.operator in ("in", "within"):
+        return _equal(condition, column, kind)
     return _range(column, kind, {condition.operator: condition.values[0]})
+
+
+def _equal(condition: Condition, column: str, kind: ScalarType) -> Clause:
+    """Some element is one of the values, or lies within one of the spans."""
+    if condition.operator == "in":
+        return _one_of(column, kind, condition.values)
+    bounds = condition.values
+    spans = [{">=": start, "<": end} for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    _check_ranges(len(spans), condition.column, "'in'")
+    return _any([_range(column, kind, span) for span in spans])
 
 
 def _one_of(column: str, kind: ScalarType, values: tuple[Any, ...]) -> Clause:
@@ -69,22 +79,27 @@ def _one_of(column: str, kind: ScalarType, values: tuple[Any, ...]) -> Clause:
     return {"terms": {column: usable}} if usable else NOTHING
 
 
-def _none_of(column: str, kind: ScalarType, values: tuple[Any, ...], name: str) -> Clause:
+def _none_of(condition: Condition, column: str, kind: ScalarType) -> Clause:
     """Some element is none of the values: it lies in one of the gaps between them."""
     if kind == "boolean":
-        return _one_of(column, kind, tuple(v for v in (False, True) if v not in values))
-    ordered = sorted({v for v in values if _fits(kind, v)})
-    if len(ordered) > MAX_FILTER_GAPS:
-        raise LimitExceeded(
-            f"column {name!r}: 'not in' with {len(ordered)} values on a list; OpenSearch takes "
-            f"{MAX_FILTER_GAPS} at most"
-        )
+        return _one_of(column, kind, tuple(v for v in (False, True) if v not in condition.values))
+    spans = condition.operator == "within"
+    ordered = list(condition.values) if spans else sorted({v for v in condition.values if _fits(kind, v)})
+    _check_ranges(len(ordered), condition.column, "'not in'")
     if not ordered:
         return {"exists": {"field": column}}
-    gaps = [{"<": ordered[0]}]
-    gaps += [{">": a, "<": b} for a, b in itertools.pairwise(ordered)]
-    gaps.append({">": ordered[-1]})
+    after = ">=" if spans else ">"
+    between = list(itertools.pairwise(ordered))[1 if spans else 0 :: 2 if spans else 1]
+    gaps = [{"<": ordered[0]}, *({after: a, "<": b} for a, b in between), {after: ordered[-1]}]
     return _any([_range(column, kind, gap) for gap in gaps])
+
+
+def _check_ranges(count: int, name: str, operator: str) -> None:
+    if count > MAX_FILTER_GAPS:
+        raise LimitExceeded(
+            f"column {name!r}: {operator} with {count} values that take a range each; OpenSearch takes "
+            f"{MAX_FILTER_GAPS} at most"
+        )
 
 
 def _range(column: str, kind: ScalarType, bounds: Mapping[str, Any]) -> Clause:

@@ -11,8 +11,15 @@ from zipfian.serve.answering import answer
 from zipfian.serve.asking import filter_of
 from zipfian.serve.hidden import check_columns
 from zipfian.serve.routes.common import InPath, router, shelf_of, writer
-from zipfian.serve.schemas.answers import AddAnswer, CommitAnswer, DeleteAnswer
-from zipfian.serve.schemas.requests import AddRequest, CommitRequest, DeleteRequest, NewDocument
+from zipfian.serve.schemas.answers import AddAnswer, CommitAnswer, DeleteAnswer, UpdateAnswer
+from zipfian.serve.schemas.requests import (
+    AddRequest,
+    ChangedDocument,
+    CommitRequest,
+    DeleteRequest,
+    NewDocument,
+    UpdateRequest,
+)
 
 routes = router("writing", also=[Depends(writer)])
 
@@ -23,6 +30,13 @@ async def add(request: Request, collection: InPath, body: AddRequest) -> Respons
     served = shelf_of(request).writer(collection)
     items = [_item(document) for document in body.documents]
     return answer(request, {"added": served.add(items, body.existing)})
+
+
+@routes.patch("/{collection}/documents", response_model=UpdateAnswer)
+async def update(request: Request, collection: InPath, body: UpdateRequest) -> Response:
+    """Change parts of documents that are there; a commit makes that durable and visible."""
+    served = shelf_of(request).writer(collection)
+    return answer(request, {"updated": served.update([_change(document) for document in body.documents])})
 
 
 @routes.post("/{collection}/documents/delete", response_model=DeleteAnswer)
@@ -48,3 +62,10 @@ def _item(document: NewDocument) -> dict[str, Any]:
     if document.image is not None:
         out["image"] = document.image
     return out
+
+
+def _change(document: ChangedDocument) -> dict[str, Any]:
+    """As the library takes it: only what was sent is there, since a text of null is another thing than none."""
+    check_columns(document.metadata, "metadata")
+    sent = {name: getattr(document, name) for name in document.model_fields_set}
+    return {name: value for name, value in sent.items() if name != "image" or value is not None}

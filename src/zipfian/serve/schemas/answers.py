@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -141,6 +141,9 @@ class Facet(Part):
     missing: int = Field(description="Documents without this column.")
     lowest: JsonValue = Field(default=None, description="Smallest value of a column of numbers or dates.")
     highest: JsonValue = Field(default=None, description="Largest value of one.")
+    by: Literal["year", "month"] | None = Field(
+        default=None, description="What dates are counted by: years, or months where all lie in one year."
+    )
 
 
 class SearchResult(Part):
@@ -259,6 +262,10 @@ class CountAnswer(Answer):
 
 class AddAnswer(Answer):
     added: int
+
+
+class UpdateAnswer(Answer):
+    updated: int
 
 
 class DeleteAnswer(Answer):

@@ -242,6 +242,34 @@ class AddRequest(Shape):
     }
 
 
+class ChangedDocument(Shape):
+    """What is to change of a document; the rest stays as it is."""
+
+    id: Annotated[DocId, Field(examples=["a"])]
+    text: Annotated[
+        Text | None, Field(description="Another text; null takes it away.", examples=["Plants eat light."])
+    ] = None
+    image: Picture | None = None
+    metadata: Annotated[
+        dict[Name, JsonValue],
+        Field(
+            max_length=limits.MAX_COLUMNS,
+            description="Columns to set; null takes one away.",
+            examples=[{"year": 2022, "draft": None}],
+        ),
+    ] = {}
+
+
+class UpdateRequest(Shape):
+    """Parts of documents to change. They are seen with a commit."""
+
+    documents: Annotated[list[ChangedDocument], Field(min_length=1, max_length=limits.MAX_SERVED_DOCUMENTS)]
+
+    model_config = {
+        "json_schema_extra": {"examples": [{"documents": [{"id": "a", "metadata": {"year": 2022, "draft": None}}]}]}
+    }
+
+
 class DeleteRequest(Shape):
     """Documents to remove: by their ids, or by a filter."""
 

@@ -11,14 +11,16 @@ class FacetList extends Element {
 
   #facet(column, facet) {
     const chosen = this.where[column] ?? [];
-    const values = [...facet.values].sort((a, b) => chosen.includes(b.value) - chosen.includes(a.value));
+    // A ticked year stays, to be unticked, when the rest of the filter leaves one year and its months are counted.
+    const gone = chosen.filter((value) => !facet.values.some((one) => one.value === value)).map((value) => ({ value }));
+    const values = [...gone, ...facet.values].sort((a, b) => chosen.includes(b.value) - chosen.includes(a.value));
     if (!values.length) return "";
     const all = this.open === column;
     return html`<fieldset class="facet">
       <legend>${column}</legend>
       ${(all ? values : values.slice(0, SHOWN)).map(
         ({ value, count: n }) => html`<label><input type="checkbox" .checked=${chosen.includes(value)} @change=${() => this.#toggle(column, value)} />
-          <span>${plain(value)}</span><small>${count(n)}</small></label>`,
+          <span>${plain(value)}</span><small>${n === undefined ? "" : count(n)}</small></label>`,
       )}
       ${values.length > SHOWN || facet.more
         ? html`<button class="quiet" @click=${() => (this.open = all ? "" : column)}>${all ? "fewer" : `${count(values.length - SHOWN + facet.more)} more`}</button>`
