@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import adaptive_k, confidence, fusion, kinds, languages, long, multilingual, needles, together
+from experiments import (
+    adaptive_k,
+    confidence,
+    fusion,
+    kinds,
+    languages,
+    long,
+    more_like_this,
+    multilingual,
+    needles,
+    together,
+)
 from experiments.base import Context, Made, Table
 from experiments.bm25v import cost as bm25v_cost
 from experiments.bm25v import tables as bm25v
@@ -32,6 +43,7 @@ TABLES: dict[str, Table] = {
         kinds,
         languages,
         long,
+        more_like_this,
         multilingual,
         needles,
         confidence,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 MULTILINGUAL = 0.3
+PICTURES = 1.0 / 3.0
 
 
 @dataclass(frozen=True, init=False)
@@ -60,7 +61,10 @@ class Dense(VectorField):
     @property
     def weight(self) -> float:
         """Half, and less where the encoder reads many languages and each of them less well: of .1, .2, .3 and .5, .3
-        was best for the worst of seven collections in six languages, on queries with an even sha1."""
+        was best for the worst of seven collections in six languages, on queries with an even sha1. Of pictures half as
+        much as their visual words (`Visual.weight`)."""
+        if self.reads == "image":
+            return PICTURES
         return MULTILINGUAL if len(self.languages or ()) > 1 else 0.5
 
     @property
