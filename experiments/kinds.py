@@ -22,7 +22,7 @@ from zipfian.collection.encoding import arrays_of
 from zipfian.encode.cache import EncodingCache
 from zipfian.encode.registry import find
 from zipfian.evaluate.datasets.base import half_of, picture_files
-from zipfian.fields import Dense, Visual
+from zipfian.fields import Visual
 from zipfian.fields.reader import POOLED, pooled_arrays
 from zipfian.fuse.normalise import POOL
 from zipfian.index.phi import apply_phi
@@ -189,7 +189,7 @@ def visual_words(context: Context) -> Made:
     sets = context.others()
     if not sets:
         context.path("pets")
-    n_terms, weight = Visual().n_terms, Visual().weight / Dense("image").weight
+    n_terms = Visual().n_terms
     rows: list[dict[str, Any]] = []
     for name, folder in sets.items():
         kind = load_kind(name, folder)
@@ -206,14 +206,14 @@ def visual_words(context: Context) -> Made:
                 {
                     "kind": name, "use": str(use), **_halves("alone", kind.found(scores)),
                     **_halves("two-stage", kind.found(staged)), **_halves("added", kind.found(seen + near)),
-                    **_halves("search", kind.found(weight * seen + near)), **price(pictures, use.scoring),
+                    **_halves("half", kind.found(0.5 * seen + near)), **price(pictures, use.scoring),
                 }
             )  # fmt: skip
     rows += _worst(rows, list(sets))
     columns = list(dict.fromkeys(column for row in rows for column in row))
     notes = (
         "R@1, every picture asked for the others; alone: visual words; two-stage: their first 200 by cosine; added: "
-        "z-scores of both, equal weights; search: with the weights of the fields",
+        "z-scores of both, equal weights; half: visual words at half weight",
         "even halves (sha1 of the file name) chose, odd ones report; rows `of dense, worst kind` have the least share "
         f"of dense over the kinds. Before: {BEFORE}. Now: {NOW}",
         "postings, bytes (in memory) and search_ms (processor time, k=100) of one picture in the index of its kind",
