@@ -77,3 +77,18 @@ def test_the_stored_even_halves_chose_the_weight() -> None:
     rows = {row["way"]: row for row in json.loads(STORED.read_text("utf-8"))["rows"] if row["kind"] == WORST}
     enough = [w for w in WEIGHTS if all(rows[way(w)][f"{measure} even"] >= 1.0 for measure in MEASURES)]
     assert min(enough) == pytest.approx(chosen())
+
+
+def test_the_page_about_photos_has_the_stored_figures() -> None:
+    rows = {(row["kind"], row["way"]): row for row in json.loads(STORED.read_text("utf-8"))["rows"]}
+    page = (STORED.parents[2] / "docs" / "photos.md").read_text("utf-8")
+    shown = {
+        "`visual` alone": "visual", "`dense` alone": "dense",
+        "two-stage: the first 200 of `visual` by cosine": "two-stage", "both added: what `search` does": way(chosen()),
+    }  # fmt: skip
+    for label, name in shown.items():
+        cells = [
+            " / ".join(f"{rows[kind, name][f'{measure} odd']:.3f}".removeprefix("0") for measure in MEASURES)
+            for kind in ("textures", "caltech101", "pets")
+        ]
+        assert f"| {label} | {' | '.join(cells)} |" in page
