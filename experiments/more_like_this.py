@@ -108,7 +108,8 @@ def worst(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     kinds, labels = (list(dict.fromkeys(pair[i] for pair in at)) for i in range(2))
 
     def share(kind: str, label: str, figure: str) -> float:
-        return float(at[kind, label][figure]) / max(at[kind, field][figure] for field in FIELDS)
+        best: float = max(at[kind, field][figure] for field in FIELDS)
+        return float(at[kind, label][figure]) / best
 
     figures = [f"{measure} {half}" for measure in MEASURES for half in HALVES]
     return [

@@ -78,7 +78,12 @@ class TestAcross:
     ) -> None:  # fmt: skip
         named: list[object] = []
         label = zf.Translated.label
-        monkeypatch.setattr(zf.Translated, "label", lambda self, term: (named.append(term), label(self, term))[1])
+
+        def counted(field: zf.Translated, term: int) -> str:
+            named.append(term)
+            return label(field, term)
+
+        monkeypatch.setattr(zf.Translated, "label", counted)
         found = photos.search("a dog", fields="translated")
         labels = {part.label for hit in found for part in found.explain(hit).parts}
         assert len(found) > 1 and len(labels) == len(named) == len(set(named)) == 1
