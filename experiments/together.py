@@ -19,7 +19,7 @@ from experiments.kinds import F32, NOW, Kind, bags, encoded, scored
 from zipfian.encode.registry import find
 from zipfian.evaluate.datasets import load_captions
 from zipfian.evaluate.datasets.base import half_of
-from zipfian.fields import Aligned, Visual
+from zipfian.fields import Aligned, Dense, Visual
 from zipfian.vocabulary.stopwords import STOP_WORDS
 
 NEAR = 50
@@ -63,14 +63,15 @@ def together(context: Context) -> Made:
 
 def ways(seen: F32, near: F32, text: F32) -> dict[str, F32]:
     """Scores of all pictures, from z-scores of visual words, of vectors, and of the text in the common space."""
-    picture = 0.5 * seen + 0.5 * near
+    visual, dense = Visual().weight, Dense("image").weight
+    picture = visual * seen + dense * near
     return {
         "picture alone": picture,
         "words alone": text,
         "sum (before)": picture + text,
         "lesser of both sides": np.minimum(picture, text),
         "both sides": _log(picture) + _log(text),
-        "search": 0.5 * _log(seen) + 0.5 * _log(near) + _log(text),
+        "search": visual * _log(seen) + dense * _log(near) + _log(text),
     }
 
 

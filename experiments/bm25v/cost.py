@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.base import Context, Made, Table
+from experiments.bm25v.tables import OUR_WORDS
 from experiments.plots import Plot
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.ann import AnnSearch
@@ -88,6 +89,7 @@ def table4(context: Context) -> Made:
         "bytes of ours include lengths, the term dictionary and the forward index that deletes and explanations need; "
         "HNSW and IVF+PQ are whole files, codebooks included, so small galleries look large",
         "the formula assumes posting lists of equal length; Zipfian lists cost more, which the measured column shows",
+        OUR_WORDS,
     )
     columns = ["method", "bytes formula", "bytes measured", "operations formula", "operations measured", "S_DB"]
     return Made("bm25v-table4", "BM25-V, Table 4: memory and operations", columns, rows, notes)

@@ -23,8 +23,8 @@ def test_every_published_table_has_a_command() -> None:
         " hybridvl-figure2 hybridvl-figure3 hybridvl-figure4 hybridvl-figure5 hybridvl-figure6 hybridvl-table2"
         " hybridvl-table3 hybridvl-sweeps hybridvl-figure8 adaptive-k surrogate-figure1 fusion seeds"
         " multilingual cross-language"
-        " languages languages-mixed languages-detector long needles confidence visual-words together"
-        " quality quality-weights quality-cost"
+        " languages languages-mixed languages-detector long needles confidence visual-words together more-like-this"
+        " quality quality-weights quality-cost recipes teaching photo-queries"
     )
     assert set(wanted.split()) == set(TABLES)
     assert all(name == table.name and table.summary and table.data for name, table in TABLES.items())

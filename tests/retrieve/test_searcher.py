@@ -114,7 +114,7 @@ def test_cached_uncached_and_overridden_agree_to_the_bit(
         for part in parts.tolist():
             total += part
         assert total == cached.score(cached.prepare(query), np.array([best]))[0]
-        assert (tf > 0).any()
+        assert (tf > 0).any() and ((parts > 0) == (tf > 0)).all()
         resets = tight._cache.resets if tight._cache else 0
     assert uncached.cache_nbytes == 0
     assert cached.cache_nbytes > 0

@@ -208,6 +208,7 @@ def test_words_of_a_visual_word() -> None:
     assert table.words_of(5) == [("sand", 4.0), ("dog", 1.0), ("sea", 1.0)]
     assert table.words_of(3) == [("sea", 2.0)], "a weight of 0 fills a row up"
     assert table.words_of(4) == []
+    assert table.words_of(70_000) == [], "no row could hold it"
 
 
 @pytest.mark.parametrize("seed", range(8))

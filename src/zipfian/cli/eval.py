@@ -90,11 +90,10 @@ def _text(args: argparse.Namespace) -> int:
 
 def _encoder(name: str) -> Any:
     """A text encoder of the package or of the hub; the tokens of a late-interaction model as it compares them."""
-    from zipfian.encode.models import MODELS
-    from zipfian.encode.registry import packaged
+    from zipfian.encode.registry import packaged, packaged_names
 
-    if name in MODELS:
-        return named(name)
+    if name in packaged_names():
+        return packaged(name)
     from zipfian.encode import hub
     from zipfian.encode.hub.sentence import layout_of
 

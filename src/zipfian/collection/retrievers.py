@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -116,6 +116,8 @@ class PostingsRetriever:
         self._terms = query.terms_in(name, field) if query.adjust else field.terms_of(query)
         own = None if other is None else field.scoring  # None: the formula that the postings are kept ready for
         self.prepared: TermQuery = self._postings.prepare(self._terms, scoring or own)
+        self._label = cache(field.label)
+        """Hits share most of the query's terms: each is named once."""
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         if self._passages is not None:
@@ -155,7 +157,7 @@ class PostingsRetriever:
         field = self.field
         tree = explain_field(
             self._postings, self.prepared, self._row(doc), (lambda terms: self._places(doc, terms)) if places else None,
-            field.label if field.labelled else None, lambda terms: field.words_behind(self._query, terms),
+            self._label if field.labelled else None, lambda terms: field.words_behind(self._query, terms),
         )  # fmt: skip
         tree = with_passage(tree, self.passage(doc))
         if field.of is None:

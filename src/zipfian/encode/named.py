@@ -9,6 +9,7 @@ from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.registry import packaged, packaged_names
 from zipfian.encode.text import TextEncoder
+from zipfian.errors import InvalidInput, shown
 
 EncoderLike = Encoder[Any] | str | os.PathLike[str]
 """An encoder, or what `named_encoder` makes one of."""
@@ -38,9 +39,15 @@ def named_encoder(
         return TextEncoder(**settings)
     if given == "image":
         return ImageEncoder(**settings)
-    if given in packaged_names():
-        return packaged(os.fspath(given), **settings)
+    name = os.fspath(given)
+    if name in packaged_names():
+        return packaged(name, **settings)
+    if not any(mark in name for mark in (":", "/", os.sep)) and not os.path.isdir(name):
+        raise InvalidInput(
+            f"no encoder of the package is called {shown(name)}; there are: {', '.join(packaged_names())}. One of the "
+            "hub is hf:NAME or open_clip:NAME"
+        )
     from zipfian.encode import hub
 
-    made: Encoder[Any] = hub.load(os.fspath(given), kind=kind, device=device, **settings)
+    made: Encoder[Any] = hub.load(name, kind=kind, device=device, **settings)
     return made

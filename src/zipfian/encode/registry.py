@@ -191,8 +191,8 @@ def packaged(name: str, **settings: Any) -> Encoder[Any]:
 
     Raises
     ------
-    InvalidInput
-        There is none of that name.
+    KeyError
+        There is none of that name: ask `packaged_names` first.
 
     Examples
     --------
@@ -205,9 +205,7 @@ def packaged(name: str, **settings: Any) -> Encoder[Any]:
         return MultilingualEncoder(**settings)
     if name == EFFICIENTNET_LITE2.name:
         return ImageEncoder(**settings)
-    raise InvalidInput(
-        f"no encoder of the package is called {shown(name)}; there are: {', '.join(packaged_names())}"
-    )
+    raise KeyError(name)
 
 
 def _make(spec: EncoderSpec) -> Encoder[Any]:

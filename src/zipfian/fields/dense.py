@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MULTILINGUAL = 0.3
 ANOTHER_PASS = 0.75
+PICTURES = 1.0 / 3.0
 
 CLOSE = Evidence(base=-49.0, share=55.0, lead=45.0)
 """Of gte-small, which gives any two texts a cosine of .75 or more: logistic regressions as in `fuse/confidence.py`, on
@@ -72,7 +73,10 @@ class Dense(VectorField):
         """Half, and less where the encoder reads many languages and each of them less well: of .1, .2, .3 and .5, .3
         was best for the worst of seven collections in six languages, on queries with an even sha1. More for gte-small,
         whose vectors are a view of their own: of .25, .5, .75, 1 and 1.5, .75 was best for the mean of CISI, CACM and
-        XQuAD in English, likewise (table `quality-weights`), and better than .5 for each."""
+        XQuAD in English, likewise (table `quality-weights`), and better than .5 for each. Of pictures half as much as
+        their visual words (`Visual.weight`)."""
+        if self.reads == "image":
+            return PICTURES
         if self._is_gte:
             return ANOTHER_PASS
         return MULTILINGUAL if len(self.languages or ()) > 1 else 0.5

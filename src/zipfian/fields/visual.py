@@ -49,7 +49,10 @@ class Visual(SaeField):
 
     @property
     def weight(self) -> float:
-        return 0.5
+        """Twice that of the picture's dense vector: of weights from a tenth of it to three times, the least at which
+        R@1, P@10 and mAP were those of the better field at least, on the even halves of textures, objects and pets
+        (table `more-like-this`)."""
+        return 2.0 / 3.0
 
     @property
     def evidence(self) -> Evidence:

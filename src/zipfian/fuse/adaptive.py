@@ -16,9 +16,9 @@ A picture and words asked for *together* mean "like this picture, and as the wor
 either to whoever has nothing of the other. So each field's z-score becomes the logarithm of its logistic before it is
 weighed: above the average it hardly grows, below it falls as fast as ever, and adding logarithms multiplies chances. On
 pairs made of captions (table `together`: a picture, and a word that some of its 50 nearest have and it has not; half of
-the pairs to choose by) that puts such a picture first for .166 of the other half, a sum for .115, the picture alone for
-.024, the words alone for .033. The product of both sides' chances (.165) does not come apart by field, and the lesser
-of their z-scores (.144) is worse.
+the pairs to choose by) that puts such a picture first for .155 of the other half, a sum for .108, the picture alone for
+.024, the words alone for .033. The product of both sides' chances (.152) does not come apart by field, and the lesser
+of their z-scores (.136) is worse.
 
 A document that has nothing a field could read (a picture without a caption, a text in another language than the
 encoder's) is judged by the fields that can read it: their weights are raised until they make up for the others.

@@ -152,10 +152,12 @@ class FieldSearcher:
         norm, spec = self._formula(query.scoring)
         one = np.array([doc], np.int64)
         plain = np.array([2.0, 1.0, 0.0, 0.0, 1.0])  # the linear family: the stored weight itself
+        unit = np.ones(1)
         for j in range(len(slots)):
-            at, unit = slots[j : j + 1], np.ones(1)
-            parts[j] = kernels.score_docs(postings, norm, spec, at, query.weight[j : j + 1], one)[0]
+            at = slots[j : j + 1]
             tf[j] = kernels.score_docs(postings, norm, plain, at, unit, one)[0]
+            if tf[j] > 0.0:  # of hundreds of visual words a picture has a few dozen
+                parts[j] = kernels.score_docs(postings, norm, spec, at, query.weight[j : j + 1], one)[0]
         return parts, tf
 
     def norms(self, scoring: Scoring) -> F64:

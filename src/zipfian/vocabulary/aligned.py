@@ -245,7 +245,10 @@ class TranslationTable:
     def words_of(self, term: int) -> list[tuple[str, float]]:
         """The words whose rows hold a visual word, with their weights, strongest first: what it may be called."""
         terms, order = self._by_term
-        first, last = np.searchsorted(terms, [term, term + 1])
+        if not len(terms) or term > int(terms[-1]):
+            return []
+        key = terms.dtype.type(term)  # of another type, the whole array would be converted for every question
+        first, last = np.searchsorted(terms, key, "left"), np.searchsorted(terms, key, "right")
         names, width = self._names, self.term_ids.shape[1]
         weights = self.term_weights.ravel()[order[first:last]].tolist()
         rows = (order[first:last] // width).tolist()

@@ -73,6 +73,21 @@ class TestAcross:
         assert part.label == "red, dogs"
         assert {(e["row"], e["column"]) for e in part.evidence} == {(r, c) for r in range(4) for c in (2, 3)}
 
+    def test_terms_that_hits_share_are_named_once(
+        self, photos: zf.Collection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:  # fmt: skip
+        named: list[object] = []
+        label = zf.Translated.label
+
+        def counted(field: zf.Translated, term: int) -> str:
+            named.append(term)
+            return label(field, term)
+
+        monkeypatch.setattr(zf.Translated, "label", counted)
+        found = photos.search("a dog", fields="translated")
+        labels = {part.label for hit in found for part in found.explain(hit).parts}
+        assert len(found) > 1 and len(labels) == len(named) == len(set(named)) == 1
+
     def test_the_likeness_of_words_and_a_picture_comes_apart_over_its_patches(self, photos: zf.Collection) -> None:
         """The toys see a dog in red: of a picture half green, the right half speaks for it."""
         found = photos.search("a dog", fields="aligned")
