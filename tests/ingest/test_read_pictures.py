@@ -72,7 +72,7 @@ def test_hidden_files_loops_and_files_too_large(tmp_path: Path) -> None:
 
 def test_a_caption_that_is_not_text_is_named_with_its_picture(tmp_path: Path) -> None:
     picture(tmp_path / "a.png", RED)
-    (tmp_path / "a.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "a.txt").write_bytes(b"caf\x81")
     (bad,) = open_source(tmp_path)
     assert isinstance(bad, BadItem)
     assert (Path(bad.where).name, bad.id) == ("a.txt", "a.png")
