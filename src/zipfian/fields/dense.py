@@ -74,8 +74,8 @@ class Dense(VectorField):
         was best for the worst of seven collections in six languages, on queries with an even sha1. More for gte-small,
         whose vectors are a view of their own: of .25, .5, .75, 1 and 1.5, .75 was best for the mean of CISI, CACM and
         XQuAD in English, likewise (table `quality-weights`), and better than .5 for each. Of pictures half as much as
-        their visual words (`Visual.weight`)."""
-        if self.reads == "image":
+        their visual words (`Visual.weight`), by the default encoder: others were not measured."""
+        if self.encoder is not None and self.encoder.name == "image":
             return PICTURES
         if self._is_gte:
             return ANOTHER_PASS
