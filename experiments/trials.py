@@ -72,7 +72,7 @@ WORDS = {
 def recipes(context: Context) -> Made:
     """Every recipe in every use; seeds of one recipe are averaged."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for path in context.all("trials-").values():
+    for path in files(context):
         found = read(path)
         for row in found["rows"]:
             groups.setdefault((found["epochs"], *recipe_of(row["name"])), []).append(row)
@@ -108,7 +108,7 @@ def recipes(context: Context) -> Made:
 def teaching(context: Context) -> Made:
     """Every lesson beside the vocabulary it started from."""
     rows: list[Row] = []
-    for path in context.all("trials-").values():
+    for path in files(context):
         for row in read(path)["rows"]:
             said = row.get("settings", {})
             rows.append(
@@ -125,6 +125,11 @@ def teaching(context: Context) -> Made:
         rows=rows,
         notes=LESSONS,
     )  # fmt: skip
+
+
+def files(context: Context) -> list[Path]:
+    """What the training tools wrote, in the order it was given."""
+    return list(context.all("trials-").values()) or [context.path("trials-1")]
 
 
 def changed(row: Mapping[str, Any], said: Mapping[str, Any]) -> str:

@@ -135,7 +135,7 @@ def test_what_kinds_say_of_themselves(fields: dict[str, Any]) -> None:
         "scalar": (*words, 0.5, False, True, True, False, False, False),
         "splade": (*words, 1.0, False, False, True, False, False, True),
         "dense": (*words, 0.5, False, True, False, True, False, True),
-        "dense-image": ("image", "image", 1 / 3, False, True, False, True, False, True),
+        "dense-image": ("image", "image", 0.5, False, True, False, True, False, True),
         "given": (None, "vector", 0.5, False, False, False, True, False, True),
         "aligned": ("image", "text", 1.0, False, False, False, True, True, True),
         "aligned-text": ("text", "image", 1.0, False, False, False, True, True, True),

@@ -8,7 +8,7 @@ from zipfian.cli import _fields
 from zipfian.encode import ImageEncoder, MultilingualEncoder, TextEncoder, models, registry
 from zipfian.encode.registry import EncoderSpec
 from zipfian.errors import FormatTooNew, InvalidInput
-from zipfian.fields import Dense, Latent, Words
+from zipfian.fields import Dense, Latent, Visual, Words
 from zipfian.fields.named import SETS, default_field, make_fields
 from zipfian.fields.registry import field_from_json
 
@@ -75,3 +75,9 @@ def test_vectors_of_another_pass_weigh_more() -> None:
         0.75,
         0.3,
     )
+
+
+def test_weights_are_those_that_were_measured() -> None:
+    """Of each encoder of the package; visual words stand at twice the default picture vector."""
+    weights = {name: Dense(encoder=name).weight for name in ("text", "gte-small", "use-multilingual-v3", "image")}
+    assert weights == {"text": 0.5, "gte-small": 0.75, "use-multilingual-v3": 0.3, "image": Visual().weight / 2}
