@@ -117,7 +117,8 @@ clean:  ## remove environments, caches and build products
 	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests experiments -type d -name __pycache__ -prune -exec rm -rf {} +
 
-# The stamp makes a second run instant; a change of pyproject.toml or the lock does this again.
+# The stamp makes a second run instant; a change of pyproject.toml or the lock does this again. uv comes first: it fetches
+# and unpacks the rest several times faster than pip, and shows how far it is. Where it fails, pip does it.
 $(READY): pyproject.toml requirements.lock
 	@set -e; \
 	if [ -d $(VENV) ] && ! $(BIN)/python -c '$(USABLE)' >/dev/null 2>&1; then \
@@ -136,7 +137,14 @@ $(READY): pyproject.toml requirements.lock
 	  echo "making $(VENV) with $$("$$found" --version) (once; a minute or two)"; \
 	  "$$found" -m venv $(VENV); \
 	fi; \
-	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock; \
+	awk '/^uv==/ {on = 1} on {print; if (!/\\$$/) exit}' requirements.lock > $(VENV)/uv.txt; \
+	if $(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r $(VENV)/uv.txt \
+	  && $(BIN)/uv pip install --python $(BIN)/python --compile-bytecode --require-hashes --only-binary :all: \
+	    -r requirements.lock; \
+	then :; else \
+	  echo "fetching $$(grep -c '^[a-z].*==' requirements.lock) packages with pip, which says nothing meanwhile"; \
+	  $(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock; \
+	fi; \
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .; \
 	touch $@
 
