@@ -60,8 +60,9 @@ def cost_of(collection: Any, method: Method, kind: Kind, query: Query, hits: Any
     if field.has_vectors:
         return [Touched(0.0, 1.0)]
     searcher = collection.searcher().field_searcher(field.of or name)
-    weights = field.terms_of(query.asked_by(method.options.get("query_encoder")))
-    return [touched(searcher, searcher.prepare(weights, method.options.get("scoring")))]
+    asked, scoring = query.asked_by(method.options.get("query_encoder")), method.options.get("scoring")
+    weights = field.terms_under(asked, scoring or searcher.scoring)
+    return [touched(searcher, searcher.prepare(field.terms_of(asked) if weights is None else weights, scoring))]
 
 
 def summed(parts: Sequence[Touched]) -> dict[str, float]:
