@@ -45,6 +45,9 @@ SHOWN = (
 )  # fmt: skip
 """Measures that the page shows, in this order; the files of a result have all."""
 
+RENAMED = {"s_db": "documents_touched"}
+"""Measures of older result files by their names of today."""
+
 WAYS = {"t2i": "text to picture", "i2t": "picture to text"}
 
 
@@ -135,7 +138,7 @@ def _comparison(data: Mapping[str, Any], file: str) -> str:
     size = f"{size[:1].upper()}{size[1:]}.\n\n" if size else ""
     notes = "".join(f"- {note}\n" for note in data.get("notes", []))
     legend = MARKS_LEGEND.format(reference=data.get("reference", "the first method"))
-    rest = [key for key in known if key not in SHOWN]
+    rest = [RENAMED.get(key, key) for key in known if key not in SHOWN]
     more = f"- also measured, in [the JSON file]({file}): {', '.join(rest)}\n" if rest else ""
     text = range(len(header) - len(keys))
     return f"## {data['dataset']}{part}\n\n{size}{markdown(header, rows, text)}\n- {legend}\n{more}{notes}"

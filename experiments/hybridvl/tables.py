@@ -135,8 +135,8 @@ def figure3(context: Context) -> Made:
         rows += _variants(fair, context, OTHERS, captions, own=1)
     rows += _variants({"t2i": val_only(captions, gallery_texts=False)["t2i"]}, context, "without captions", captions)
     notes = (
-        "coarse: 0.8 x dense cosine + 0.2 x TF-IDF (of all words, as published) where the gallery has texts, else dense "
-        "alone; K=100, tau=0.07; ndcg_exp has the gain 2^rel - 1",
+        "coarse: 0.8 x dense cosine + 0.2 x TF-IDF where the gallery has texts (of all words, as published), else "
+        "dense alone; K=100, tau=0.07; ndcg_exp has the gain 2^rel - 1",
         "with captions, a query meets itself in the gallery: what words and text agreement gain there is a giveaway",
         "other captions: t2i asks with a picture's first caption a gallery of its others; i2t asks a gallery of first "
         "captions with the picture and its second caption",

@@ -1,4 +1,7 @@
-"""What a search touches: postings read, and S_DB, the share of distinct documents it has to look at."""
+"""What a search touches: postings read, and the share of distinct documents it has to look at.
+
+That share is not the S_DB of surrogate text (`experiments/surrogate`): postings read / (documents x components).
+"""
 
 from __future__ import annotations
 
@@ -66,8 +69,9 @@ def cost_of(collection: Any, method: Method, kind: Kind, query: Query, hits: Any
 
 
 def summed(parts: Sequence[Touched]) -> dict[str, float]:
-    """`postings` and `s_db` of a method, where known."""
+    """`postings` and `documents_touched` (a share) of a method, where known."""
     if not parts:
         return {}
     found = mean_touched(parts)
-    return {"s_db": found.share} if found.postings == 0.0 else {"postings": found.postings, "s_db": found.share}
+    share = {"documents_touched": found.share}
+    return share if found.postings == 0.0 else {"postings": found.postings, **share}
