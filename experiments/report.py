@@ -15,6 +15,7 @@ from typing import Any
 from experiments.base import cell, render
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.evaluate.results import MARKS_LEGEND, markdown, shown
+from zipfian.evaluate.significance import holm
 
 INTRO = """# Results
 
@@ -150,14 +151,18 @@ def _repeated(data: Mapping[str, Any]) -> str:
     rows = [[name] for name in data["methods"]]
     for measure, summary in data["runs"].items():
         header += [measure, f"{measure} p", f"{measure} d"]
+        tests = summary["tests"]
+        raw = [float("nan") if test.get("p") is None else test["p"] for test in tests.values()]
+        corrected = dict(zip(tests, holm(raw), strict=True))
         for row in rows:
-            found, test = summary["methods"][row[0]], summary["tests"].get(row[0], {})
+            found, test = summary["methods"][row[0]], tests.get(row[0], {})
             row.append(f"{found['mean']:.4f} ± {found['deviation']:.4f}")
-            row += [cell("p", test.get("p")), "" if test.get("cohens_d") is None else f"{test['cohens_d']:.2f}"]
+            p = corrected[row[0]] if test.get("p") is not None else None
+            row += [cell("p", p), "" if test.get("cohens_d") is None else f"{test['cohens_d']:.2f}"]
     runs = data["settings"]["runs"]
     legend = (
         f"text to picture, mean and deviation over {runs} runs; p and Cohen's d against {data['reference']}: paired "
-        "t-test over the runs, not corrected for the number of methods"
+        "t-test over the runs, p corrected for the number of methods (Holm)"
     )
     return f"## {data['dataset']}: FAIR-LOO\n\n{markdown(header, rows)}\n- {legend}\n"
 
