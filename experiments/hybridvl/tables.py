@@ -253,7 +253,7 @@ def _published_test(summaries: Mapping[str, LooSummary]) -> Iterator[str]:
             over = test.queries
             yield (
                 f"the paper's own test, fusion against the cross-modal vectors ({CROSS}): {test.runs.difference:+.4f} "
-                f"in {measure}, p {test.runs.p:.4f}, d {test.runs.cohens_d:.2f} over the runs"
+                f"in {measure}, p {cell('p', test.runs.p)}, d {test.runs.cohens_d:.2f} over the runs"
                 + ("" if over is None else f"; p {cell('p', over.p)} over the {over.n:,} queries")
             )
 

@@ -290,8 +290,7 @@ class Collection(Looking, ABC):
             Search this field alone, or fuse these, as if the collection had no others.
         method
             `hybrid` (the default), `rrf`, `linear`, `fusion` (0.8 dense cosine + 0.2 TF-IDF), `two-stage`, `tfidf`,
-            `late` (by tokens), `latent-table`, `training-free` (its candidates by the hybrid; `training-free:paper`: by
-            `fusion`), or a fusion such as `fuse.Linear({"words": 1.0, "latent": 2.0})`.
+            `late` (by tokens), `latent-table`, or a fusion such as `fuse.Linear({"words": 1.0, "latent": 2.0})`.
         preset
             `latency-first` (vectors only rerank, latent terms from the table), `balanced` or `accuracy-first`.
         scoring

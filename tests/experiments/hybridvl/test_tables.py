@@ -86,7 +86,7 @@ def test_the_published_test_is_of_fusion_against_the_common_space() -> None:
     queries = {name: {"a": runs[0], "b": runs[1], "c": runs[2], "d": 0.5} for name, runs in values.items()}
     bare = {"r@10": summarise("r@10", values, "dense")}
     (note,) = tables._published_test(bare)
-    assert "fusion against the cross-modal vectors (aligned): +0.1333 in r@10, p 0.0572, d 2.31 over the runs" in note
+    assert "fusion against the cross-modal vectors (aligned): +0.1333 in r@10, p .0572, d 2.31 over the runs" in note
     (note,) = tables._published_test({"r@10": summarise("r@10", values, "dense", queries)})
     assert note.endswith("over the runs; p .0917 over the 4 queries")
     assert not list(tables._published_test({"r@10": summarise("r@10", {"fusion": (0.1, 0.2)})}))

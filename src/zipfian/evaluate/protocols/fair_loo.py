@@ -117,7 +117,13 @@ class LooSummary:
 
 def _test_json(test: LooTest) -> dict[str, Any]:
     over = test.runs
-    out = {"difference": over.difference, "p": over.p, "p_holm": test.p_runs, "cohens_d": over.cohens_d, "runs": over.n}
+    out: dict[str, Any] = {
+        "difference": over.difference,
+        "p": over.p,
+        "p_holm": test.p_runs,
+        "cohens_d": over.cohens_d,
+        "runs": over.n,
+    }
     if test.queries is not None:
         found = test.queries
         out["over_queries"] = {
