@@ -15,6 +15,7 @@ from typing import Any
 from experiments.base import cell, render
 from zipfian.errors import InvalidInput, ZipfianError
 from zipfian.evaluate.results import MARKS_LEGEND, markdown, shown
+from zipfian.evaluate.significance import holm
 
 INTRO = """# Results
 
@@ -44,6 +45,9 @@ SHOWN = (
     "ndcg@10 recall@10 recall@100 r@1 r@5 r@10 mrr@10 mrr map latency_ms search_ms index_bytes".split()
 )  # fmt: skip
 """Measures that the page shows, in this order; the files of a result have all."""
+
+RENAMED = {"s_db": "documents_touched"}
+"""Measures of older result files by their names of today."""
 
 WAYS = {"t2i": "text to picture", "i2t": "picture to text"}
 
@@ -135,7 +139,7 @@ def _comparison(data: Mapping[str, Any], file: str) -> str:
     size = f"{size[:1].upper()}{size[1:]}.\n\n" if size else ""
     notes = "".join(f"- {note}\n" for note in data.get("notes", []))
     legend = MARKS_LEGEND.format(reference=data.get("reference", "the first method"))
-    rest = [key for key in known if key not in SHOWN]
+    rest = [RENAMED.get(key, key) for key in known if key not in SHOWN]
     more = f"- also measured, in [the JSON file]({file}): {', '.join(rest)}\n" if rest else ""
     text = range(len(header) - len(keys))
     return f"## {data['dataset']}{part}\n\n{size}{markdown(header, rows, text)}\n- {legend}\n{more}{notes}"
@@ -147,14 +151,18 @@ def _repeated(data: Mapping[str, Any]) -> str:
     rows = [[name] for name in data["methods"]]
     for measure, summary in data["runs"].items():
         header += [measure, f"{measure} p", f"{measure} d"]
+        tests = summary["tests"]
+        raw = [float("nan") if test.get("p") is None else test["p"] for test in tests.values()]
+        corrected = dict(zip(tests, holm(raw), strict=True))
         for row in rows:
-            found, test = summary["methods"][row[0]], summary["tests"].get(row[0], {})
+            found, test = summary["methods"][row[0]], tests.get(row[0], {})
             row.append(f"{found['mean']:.4f} ± {found['deviation']:.4f}")
-            row += [cell("p", test.get("p")), "" if test.get("cohens_d") is None else f"{test['cohens_d']:.2f}"]
+            p = corrected[row[0]] if test.get("p") is not None else None
+            row += [cell("p", p), "" if test.get("cohens_d") is None else f"{test['cohens_d']:.2f}"]
     runs = data["settings"]["runs"]
     legend = (
         f"text to picture, mean and deviation over {runs} runs; p and Cohen's d against {data['reference']}: paired "
-        "t-test over the runs, not corrected for the number of methods"
+        "t-test over the runs, p corrected for the number of methods (Holm)"
     )
     return f"## {data['dataset']}: FAIR-LOO\n\n{markdown(header, rows)}\n- {legend}\n"
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from experiments.base import Context, Made, Table
+from experiments.hybridvl.data import COCO, DATA, caption_set, loo_first
 from experiments.hybridvl.questions import ready
 from experiments.paper import HYBRIDVL_FIGURE6
 from experiments.plots import Plot
 from zipfian.errors import InvalidInput
 from zipfian.evaluate.build import built
-from zipfian.evaluate.datasets import load_class_folders
+from zipfian.fields.query import Query
 from zipfian.retrieve.faiss_index import OPQ_ROUNDS, FaissIndex, faiss_threads
 
 FAMILIES = {
@@ -26,42 +28,48 @@ FAMILIES = {
     "hnsw": "hnsw32",
 }
 QUERIES = 500
+RERANKER = "training-free:paper:cross+text"
 
 
 def figure6(context: Context) -> Made:
-    """R@10 by class of each index's own order and of its refined shortlist, against the exact scan."""
-    dataset = load_class_folders(context.path("pets"))
-    with built(dataset, ["dense"], context.work) as collection, faiss_threads(1):
+    """R@10 of texts for pictures by each index's own order, of its refined shortlist, and of the reranker after it."""
+    captions = caption_set(context)
+    label, dataset = list(loo_first(captions).items())[-1]
+    keys = list(dataset.queries)
+    sample = keys[:: max(1, len(keys) // QUERIES)][:QUERIES]
+    part = replace(dataset, queries={key: dataset.queries[key] for key in sample})
+    with built(dataset, ["aligned", "words", "dense"], context.work) as collection, faiss_threads(1):
         searcher = collection.searcher()
-        field, dense = searcher.settings.vectors("dense"), searcher.dense("dense")
-        keys = list(dataset.queries)
-        sample = keys[:: max(1, len(keys) // QUERIES)][
-            :QUERIES
-        ]  # of all classes: they lie in the order of their folders
-        part = replace(dataset, queries={key: dataset.queries[key] for key in sample})
-        vectors = [field.vector_of(question) for question in ready(part, field).values()]
-        relevant = [set(dataset.qrels[key]) - dataset.ignore.get(key, frozenset()) for key in sample]
+        field, dense = searcher.settings.vectors("aligned"), searcher.dense("aligned")
+        questions = ready(part, field)
+        vectors = [field.vector_of(question) for question in questions.values()]
+        relevant = [set(dataset.qrels[key]) for key in sample]
         exact = [set(dense.search(v, 10)[0].tolist()) for v in vectors]
-        rows = [_row(searcher, dense, name, label, vectors, relevant, exact) for name, label in FAMILIES.items()]
+        rows = [_row(searcher, dense, name, label_, vectors, relevant, exact) for name, label_ in FAMILIES.items()]
+        for name, row in zip(FAMILIES, rows, strict=True):
+            row["reranked R@10"] = _reranked(collection, name, list(questions.values()), relevant)
     scored = efficiency(rows)
     for row, value in zip(rows, scored, strict=True):
         row["efficiency"] = value
     notes = (
-        f"{dataset.name}: {dataset.n_docs:,} vectors of {dense.dim} dimensions, {len(sample)} queries, one thread",
-        "accuracy@10: any of the first 10 is of the query's class; overlap@10: share of the exact first 10 found; both "
-        "by FAISS' own order. refined: the shortlist ordered by exact cosine",
+        f"{dataset.name}: vectors of {dataset.n_docs:,} pictures in the space shared with texts ({dense.dim} "
+        f"dimensions), {len(sample)} captions as queries, one thread",
+        "R@10: the caption's picture is among the first 10; overlap@10: share of the exact first 10 found; both by "
+        "FAISS' own order. refined: the shortlist ordered by exact cosine",
+        f"reranked R@10: `{RERANKER}` with the index in place of the exact scan of vectors; words and the texts of the "
+        f"pictures ({label}) take part as without it. Of a gallery this small, 100 candidates in exact order are "
+        "nearly the same whichever index proposes them",
         "efficiency: mean of overlap@10, QPS and memory, the last two on a log scale from worst to best of these rows "
         "(the paper does not define its score; this one is ours)",
         f"OPQ is trained for {OPQ_ROUNDS} rounds instead of FAISS' 50, which take minutes at this dimension",
-        "published on MS-COCO, captions and pictures of CLIP, another task: R@10 "
-        + ", ".join(f"{name} {value:.3f}" for name, value in HYBRIDVL_FIGURE6.items())
-        + ". One picture is right there, any of a class of about 100 here: accuracy@10 hardly falls, so "
-        "indexes compare by overlap@10",
+        COCO,
+        "published R@10: " + ", ".join(f"{name} {value:.3f}" for name, value in HYBRIDVL_FIGURE6.items()),
         "the bytes of OPQ are mostly its rotation of dimension x dimension, which does not grow with the collection",
     )
     columns = [
         "index",
-        "accuracy@10",
+        "R@10",
+        "reranked R@10",
         "overlap@10",
         "refined overlap@10",
         "latency_ms",
@@ -118,7 +126,7 @@ def _row(
     median = float(np.median(seconds))
     return {
         "index": label,
-        "accuracy@10": float(np.mean(hits)),
+        "R@10": float(np.mean(hits)),
         "overlap@10": float(np.mean(shares)),
         "refined overlap@10": float(np.mean(refined)),
         "latency_ms": median * 1e3,
@@ -128,6 +136,12 @@ def _row(
         "scanned": float(np.mean(scanned)) if scanned else None,
         "changed": "; ".join(index.notes),
     }
+
+
+def _reranked(collection: Any, ann: str, questions: Sequence[Query], relevant: Sequence[set[str]]) -> float:
+    """R@10 of the training-free reranker whose candidates a FAISS index proposes."""
+    found = (collection.search(question, k=10, method=RERANKER, ann=ann) for question in questions)
+    return float(np.mean([any(hit.id in wanted for hit in hits) for hits, wanted in zip(found, relevant, strict=True)]))
 
 
 def efficiency(rows: list[dict[str, Any]]) -> list[float]:
@@ -144,4 +158,4 @@ def _scale(values: list[float]) -> list[float]:
     return [(v - low) / (high - low) if high > low else 1.0 for v in values]
 
 
-TABLES = (Table("hybridvl-figure6", "FAISS families: accuracy, latency, memory, QPS, efficiency", ("pets",), figure6),)
+TABLES = (Table("hybridvl-figure6", "FAISS families: R@10, latency, memory, QPS, efficiency", DATA, figure6),)

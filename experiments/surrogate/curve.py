@@ -1,8 +1,13 @@
 """Effectiveness against effort for surrogate text by scalar quantisation: mAP over S_DB, beside IVF-PQ and brute force.
 
-S_DB is the share of the database that a query touches. A sequential scan reads all N x D numbers: 1. An inverted file
+S_DB is the share of the database's numbers that a query reads. A sequential scan reads all N x D: 1. An inverted file
 reads the lists of the query's terms: sum of their lengths / (N x D). IVF-PQ reads the vectors of the probed lists:
-their number / N. Each method's curve comes from its own knob: gamma, or the number of probed lists.
+their number / N. Each method's curve comes from its own knob: gamma, or the number of probed lists. The share of
+*documents* that a query touches, another thing, is `documents_touched` of `zipfian.evaluate.cost`.
+
+mAP is the area under the precision-recall curve, as the paper has it and as the tool of the Oxford set measures it: the
+curve goes straight from the precision before a relevant document to that after it. `zipfian eval` has average precision
+by steps, which takes the precision after it alone.
 """
 
 from __future__ import annotations
@@ -71,6 +76,8 @@ class Point:
     map_even: float
     map_odd: float
     """Over queries whose name has an even or an odd sha1."""
+    map_steps: float = 0.0
+    """Mean average precision by steps, as `zipfian eval` has it."""
     postings: float = 0.0
     """Terms of a document, for inverted files."""
 
@@ -78,15 +85,20 @@ class Point:
         return asdict(self)
 
 
-def mean_average_precision(ranked: Iterable[Ints], relevant: Relevant) -> F64:
-    """Average precision of each query; documents that were not retrieved count as never found."""
-    out = np.zeros(len(relevant))
+def average_precisions(ranked: Iterable[Ints], relevant: Relevant) -> F64:
+    """Of each query the area under its precision-recall curve, and its average precision by steps: (2, queries).
+
+    Documents that were not retrieved count as never found.
+    """
+    out = np.zeros((2, len(relevant)))
     for i, order in enumerate(ranked):
-        good = relevant[i, order]
-        places = np.flatnonzero(good)
+        places = np.flatnonzero(relevant[i, order])
         total = int(relevant[i].sum())
         if total:
-            out[i] = float(np.sum(np.arange(1, len(places) + 1) / (places + 1.0))) / total
+            found = np.arange(len(places))
+            after = (found + 1.0) / (places + 1.0)
+            before = np.where(places > 0, found / np.maximum(places, 1), 1.0)
+            out[:, i] = float(np.sum(before + after)) / 2.0 / total, float(np.sum(after)) / total
     return out
 
 
@@ -186,10 +198,10 @@ def _point(
 ) -> Point:
     if sets.ignored:
         ranked = (_without(order, own) for order, own in zip(ranked, sets.ignored, strict=True))
-    ap = mean_average_precision(ranked, sets.relevant)
+    area, steps = average_precisions(ranked, sets.relevant)
     even = sets.even
-    first, second = (float(half.mean()) if len(half) else float("nan") for half in (ap[even], ap[~even]))
-    return Point(method, knob, float(value), s_db, float(ap.mean()), first, second, postings)
+    first, second = (float(half.mean()) if len(half) else float("nan") for half in (area[even], area[~even]))
+    return Point(method, knob, float(value), s_db, float(area.mean()), first, second, float(steps.mean()), postings)
 
 
 def _without(order: Ints, own: frozenset[int]) -> Ints:

@@ -215,7 +215,7 @@ def test_pictures_find_texts(address: str, tmp_path: Path) -> None:
 
 def test_what_a_cluster_cannot_do_says_so(notes: Pair) -> None:
     _, big = notes
-    for method in ("tfidf", "fusion"):
+    for method in ("tfidf", "fusion", "training-free:paper"):
         with pytest.raises(InvalidInput, match="the formula is part of the index; use hybrid"):
             big.search("red", method=method)
     with pytest.raises(InvalidInput, match="scoring= is for collections in a folder"):

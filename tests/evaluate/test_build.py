@@ -64,16 +64,21 @@ def test_what_a_search_touches(beir: Path) -> None:
     # plants+light: d1 d3 d5 + d1 = 4 of 3 documents; cats, sleep: d2 twice; garden d3 d4 + pond d4 d5; fish d4 d5
     # ("and" and "sleeping" are in no document or stem to one that is)
     assert found["postings"] == pytest.approx((4 + 2 + 4 + 2) / 4)
-    assert found["s_db"] == pytest.approx((3 + 1 + 3 + 2) / 4 / 5)
+    assert found["documents_touched"] == pytest.approx((3 + 1 + 3 + 2) / 4 / 5)
     assert summed([]) == {}
-    assert summed([Touched(0.0, 1.0)]) == {"s_db": 1.0}
+    assert summed([Touched(0.0, 1.0)]) == {"documents_touched": 1.0}
 
 
 def test_comparing_on_real_collections(beir: Path) -> None:
     report = compare(load_beir(beir), ["words", "tfidf"], Options(timed=False))
     assert report.methods["words"]["recall@10"] == 1.0
     assert report.settings["depth"] == 1_000
-    assert set(report.methods["words"]) == {*default_measures(load_beir(beir)), "index_bytes", "postings", "s_db"}
+    assert set(report.methods["words"]) == {
+        *default_measures(load_beir(beir)),
+        "index_bytes",
+        "postings",
+        "documents_touched",
+    }
 
 
 def test_limit_sets_have_more_cutoffs(tmp_path: Path) -> None:

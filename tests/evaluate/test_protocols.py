@@ -11,6 +11,7 @@ from zipfian.evaluate.compare import Options, compare_captions, compare_loo
 from zipfian.evaluate.datasets import CaptionSet, load_captions
 from zipfian.evaluate.loo_report import as_json, rows, write
 from zipfian.evaluate.protocols import fair_loo, karpathy, summarise, val_only
+from zipfian.evaluate.significance import paired
 
 
 @pytest.fixture
@@ -88,6 +89,31 @@ def test_the_summary_by_hand() -> None:
     assert summarise("r@10", VALUES).reference == "hybrid"
 
 
+def test_every_method_against_one_with_p_by_holm() -> None:
+    values = {**VALUES, "dense": [0.6, 0.63, 0.58, 0.62, 0.60]}
+    queries = {
+        "words": {"a": 0.0, "b": 0.5, "c": 0.2},
+        "hybrid": {"a": 0.5, "b": 1.0, "c": 0.8},
+        "dense": dict.fromkeys("abc", 0.4),
+    }
+    found = summarise("r@10", values, "words", queries).against("words")
+    alone = {name: paired(values["words"], values[name]) for name in ("hybrid", "dense")}
+    assert {name: test.runs for name, test in found.items()} == alone
+    assert alone["hybrid"].p < alone["dense"].p
+    assert found["hybrid"].p_runs == pytest.approx(2 * alone["hybrid"].p)
+    assert found["dense"].p_runs == pytest.approx(alone["dense"].p)
+    over = {name: paired(queries["words"], queries[name]) for name in ("hybrid", "dense")}
+    assert found["hybrid"].queries == over["hybrid"] and found["hybrid"].p_queries == pytest.approx(
+        2 * over["hybrid"].p
+    )
+    other = summarise("r@10", values, "words").against("dense")
+    assert set(other) == {"words", "hybrid"} and other["words"].queries is None and math.isnan(other["words"].p_queries)
+    with pytest.raises(InvalidInput, match="no figures of 'rrf'; there are: words, hybrid, dense"):
+        summarise("r@10", values).against("rrf")
+    data = summarise("r@10", values, "words", queries).to_json()["tests"]["hybrid"]
+    assert data["p_holm"] == found["hybrid"].p_runs and data["over_queries"]["queries"] == 3
+
+
 def test_the_summary_refuses() -> None:
     with pytest.raises(InvalidInput, match="one value per run"):
         summarise("r@10", {"a": [1.0], "b": [1.0, 2.0]})
@@ -118,6 +144,8 @@ def test_a_giveaway_is_found_and_its_absence_is_not_hidden(pictures: CaptionSet)
     assert set(summaries) == {"r@10", "mrr"}
     assert summaries["r@10"].reference == "words", "equally good, and named first"
     assert len(summaries["mrr"].values["words"]) == 5
+    asked = summaries["mrr"].per_query["words"]
+    assert len(asked) == len(pictures.pictures), "every picture is asked for once, over all runs"
     assert summaries["mrr"].mean("words") == 1.0  # each picture's other captions name the same thing
 
 

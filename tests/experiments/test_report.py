@@ -73,7 +73,7 @@ def test_the_page_shows_what_matters_of_wide_results(tmp_path: Path) -> None:
     assert "Text to picture: 1 documents, 2 queries; picture to text: 2 documents, 2 queries." in text
     assert "| direction | method | r@1 | map | latency_ms |\n| --- | --- | ---: |" in text
     assert "| text to picture | words | 0.2500-- |  |  |" in text and "| picture to text | words" not in text
-    assert "in [the JSON file](../results/both/report.json): r@20, s_db" in text
+    assert "in [the JSON file](../results/both/report.json): r@20, documents_touched" in text
     assert "`zipfian eval captions --protocol val-only --no-gallery-captions DATA --methods aligned,words`" in text
     assert "## f: FAIR-LOO" in text and "| hybrid | 0.9000 ± 0.0100 | .0400 | 1.50 |" in text
     assert "paired t-test over the runs" in text

@@ -175,7 +175,7 @@ def _show_loo(args: argparse.Namespace, name: str, summaries: dict[str, Any], ru
         return 0
     header, body = rows(summaries)
     print(table(header, body, right=range(1, len(header))))
-    note(paint(f"mean and deviation over {runs} runs; paired t-test over the runs", DIM))
+    note(paint(f"mean and deviation over {runs} runs; paired t-test over the runs, p by Holm", DIM))
     return 0
 
 

@@ -35,6 +35,8 @@ ALPHA = 0.8
 
 TRAINING_FREE_K = 100
 TRAINING_FREE = "training-free"
+PAPER = "paper"
+"""`training-free:paper` refines the candidates of `fusion`, as published, and not those of the default hybrid."""
 
 LATE_K = 50
 """Candidates that late interaction encodes again: a second or two of work for texts of 270 word pieces."""
@@ -329,7 +331,7 @@ def _method(fitting: Mapping[str, Field], query: Query, method: str | Method) ->
     if method == "fusion":
         words = _need(fitting, _lexical, method, WORDS)
         dense = _first(fitting, _common_space) or _need(fitting, _pooled, method, VECTORS)
-        return SearchPlan(method, (dense, words), Linear.blend(dense, words, ALPHA), scoring={words: TfIdf()})
+        return _alpha_fusion(method, dense, words)
     if method == "two-stage":
         reranker = _need(fitting, _pooled, method, VECTORS)
         sparse = tuple(n for n, field in fitting.items() if field.has_postings)
@@ -341,8 +343,11 @@ def _method(fitting: Mapping[str, Field], query: Query, method: str | Method) ->
             method, sparse, Adaptive() if len(sparse) > 1 else None, reranker=reranker, rerank_depth=RERANK_K
         )
     name, _, variant = method.partition(":")
-    if name == TRAINING_FREE and variant in ("", *VARIANTS):
-        return _training_free(fitting, method, variant or "all")
+    if name == TRAINING_FREE:
+        as_published = variant.partition(":")[0] == PAPER
+        signals = variant.partition(":")[2] if as_published else variant
+        if signals in ("", *VARIANTS):
+            return _training_free(fitting, method, signals or "all", as_published=as_published)
     if name == LATE:
         return _late(fitting, query, method, variant or None)
     raise InvalidInput(
@@ -350,16 +355,25 @@ def _method(fitting: Mapping[str, Field], query: Query, method: str | Method) ->
     )
 
 
-def _training_free(fitting: Mapping[str, Field], method: str, variant: Any) -> SearchPlan:
-    """Fused candidates, refined by what query, captions and the other candidates say of each."""
+def _alpha_fusion(method: str, dense: str, words: str) -> SearchPlan:
+    """Hybrid VL's eq. 9: the cosine of vectors and the cosine of TF-IDF."""
+    return SearchPlan(method, (dense, words), Linear.blend(dense, words, ALPHA), scoring={words: TfIdf()})
+
+
+def _training_free(fitting: Mapping[str, Field], method: str, variant: Any, *, as_published: bool) -> SearchPlan:
+    """Fused candidates, refined by what query, captions and the other candidates say of each.
+
+    `as_published`: the candidates are those of `fusion`, or of the vectors alone where no words take the query.
+    """
     reranker = _first(fitting, _common_space) or _need(fitting, _pooled, method, VECTORS)
     captions = _first(fitting, lambda field: _pooled(field) and field.reads == "text")
     captions = None if captions == reranker else captions
-    fusion = Adaptive() if len(fitting) > 1 else None
-    return SearchPlan(
-        method,
-        tuple(fitting),
-        fusion,
+    coarse = SearchPlan(method, tuple(fitting), Adaptive() if len(fitting) > 1 else None)
+    if as_published:
+        words = _first(fitting, _lexical)
+        coarse = SearchPlan(method, (reranker,)) if words is None else _alpha_fusion(method, reranker, words)
+    return replace(
+        coarse,
         reranker=reranker,
         rerank_depth=TRAINING_FREE_K,
         variant=variant,

@@ -17,6 +17,7 @@ from zipfian.errors import InvalidInput
 from zipfian.explain.highlight import Snippet, highlight
 from zipfian.explain.likeness import over_patches
 from zipfian.explain.terms import describe, explain_field
+from zipfian.fields.adjusting import adjusted
 from zipfian.fields.base import Field, PostingField, VectorField
 from zipfian.fields.item import Stored
 from zipfian.fields.places import CHANGED, Places, in_document, tokens
@@ -115,7 +116,11 @@ class PostingsRetriever:
         self._passages = self._postings.passages
         self._terms = query.terms_in(name, field) if query.adjust else field.terms_of(query)
         own = None if other is None else field.scoring  # None: the formula that the postings are kept ready for
-        self.prepared: TermQuery = self._postings.prepare(self._terms, scoring or own)
+        formula = scoring or own
+        under: Mapping[Any, float] | None = field.terms_under(query, formula or self._postings.scoring)
+        self._compared = self._terms if under is None else adjusted(under, query.adjust.get(name, {}))
+        """What the formula compares; what was asked for, `_terms`, may be less."""
+        self.prepared: TermQuery = self._postings.prepare(self._compared, formula)
         self._label = cache(field.label)
         """Hits share most of the query's terms: each is named once."""
 
@@ -151,7 +156,7 @@ class PostingsRetriever:
         return share(docs) if self._passages is None else self._passages.score(share, docs)
 
     def whole(self) -> float:
-        return whole(self._postings, self._terms, self.prepared.scoring)
+        return whole(self._postings, self._compared, self.prepared.scoring)
 
     def explain(self, doc: int, places: bool = True) -> Explanation:
         field = self.field

@@ -155,11 +155,13 @@ def compare_loo(
     if reference is not None and reference not in names:
         raise InvalidInput(f"the reference {reference!r} is not among the methods: {', '.join(names)}")
     values: dict[str, dict[str, list[float]]] = {key: {name: [] for name in names} for key in LOO_MEASURES}
+    per_query: dict[str, dict[str, dict[str, float]]] = {key: {name: {} for name in names} for key in LOO_MEASURES}
     for run in fair_loo(captions, runs, seed):
         report = compare(run.dataset, names, replace(chosen, measures=LOO_MEASURES, half="all", timed=False))
         for key in LOO_MEASURES:
             for name in names:
                 values[key][name].append(report.methods[name][key])
+                per_query[key][name] |= report.results[name].per_query[key]
     singles = [m.name for m in methods if m.single] or [m.name for m in methods]
     base = reference or max(singles, key=lambda name: sum(values[LOO_MEASURES[0]][name]))
-    return {key: summarise(key, found, base) for key, found in values.items()}
+    return {key: summarise(key, found, base, per_query[key]) for key, found in values.items()}

@@ -1,4 +1,7 @@
-"""What a search touches: postings read, and S_DB, the share of distinct documents it has to look at."""
+"""What a search touches: postings read, and the share of distinct documents it has to look at.
+
+That share is not the S_DB of surrogate text (`experiments/surrogate`): postings read / (documents x components).
+"""
 
 from __future__ import annotations
 
@@ -60,13 +63,15 @@ def cost_of(collection: Any, method: Method, kind: Kind, query: Query, hits: Any
     if field.has_vectors:
         return [Touched(0.0, 1.0)]
     searcher = collection.searcher().field_searcher(field.of or name)
-    weights = field.terms_of(query.asked_by(method.options.get("query_encoder")))
-    return [touched(searcher, searcher.prepare(weights, method.options.get("scoring")))]
+    asked, scoring = query.asked_by(method.options.get("query_encoder")), method.options.get("scoring")
+    weights = field.terms_under(asked, scoring or searcher.scoring)
+    return [touched(searcher, searcher.prepare(field.terms_of(asked) if weights is None else weights, scoring))]
 
 
 def summed(parts: Sequence[Touched]) -> dict[str, float]:
-    """`postings` and `s_db` of a method, where known."""
+    """`postings` and `documents_touched` (a share) of a method, where known."""
     if not parts:
         return {}
     found = mean_touched(parts)
-    return {"s_db": found.share} if found.postings == 0.0 else {"postings": found.postings, "s_db": found.share}
+    share = {"documents_touched": found.share}
+    return share if found.postings == 0.0 else {"postings": found.postings, **share}

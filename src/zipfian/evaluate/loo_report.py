@@ -35,17 +35,18 @@ def as_json(name: str, summaries: Mapping[str, LooSummary], runs: int, seed: int
 
 
 def rows(summaries: Mapping[str, LooSummary]) -> tuple[list[str], list[list[str]]]:
-    """A table for people: mean and deviation of each measure, p and d against the reference."""
+    """A table for people: mean and deviation of each measure, p (Holm) over the runs and d against the reference."""
     header = ["method"]
     for key in summaries:
         header += [key, "p", "d"]
     body = []
+    tests = {key: summary.against(summary.reference) for key, summary in summaries.items()}
     for method in next(iter(summaries.values())).values:
         row = [method]
-        for summary in summaries.values():
-            test = summary.tests.get(method)
+        for key, summary in summaries.items():
+            test = tests[key].get(method)
             row.append(f"{summary.mean(method):.4f} ± {summary.deviation(method):.4f}")
-            row += ["", ""] if test is None else [f"{test.p:.4f}", f"{test.cohens_d:.2f}"]
+            row += ["", ""] if test is None else [f"{test.p_runs:.4f}", f"{test.runs.cohens_d:.2f}"]
         body.append(row)
     return header, body
 

@@ -77,6 +77,15 @@ def _two_stage(candidates: int, name: str) -> Method:
     )
 
 
+def _training_free(name: str) -> Method:
+    signals = name.removeprefix("training-free").replace(":paper", "").removeprefix(":") or "all"
+    coarse = "`fusion`, as published" if ":paper" in name else "the hybrid"
+    return Method(
+        name, f"candidates of {coarse}, refined without training; signals: {signals}",
+        {"caption": ("words", "aligned", "dense")}, {"method": name, "rerank_depth": 100}, alone=True, depth=100,
+    )  # fmt: skip
+
+
 _ALL: tuple[Kind, ...] = ("text", "image", "caption")
 _HYBRID: Mapping[Kind, tuple[str, ...]] = {
     "text": ("words", "latent", "dense"),
@@ -118,12 +127,8 @@ METHODS: dict[str, Method] = {
                {"text": SETS["high-quality"]}, {"method": "hybrid"}, alone=True),
         Method("rrf", "reciprocal rank fusion of all fields", _HYBRID, {"method": "rrf"}, alone=True,
                as_indexed=True),
-        *(
-            Method(name, f"the training-free reranker, signals: {name.partition(':')[2] or 'all'}",
-                   {"caption": ("words", "aligned", "dense")},
-                   {"method": name, "rerank_depth": 100}, alone=True, depth=100)
-            for name in ("training-free", *(f"training-free:{v}" for v in VARIANTS))
-        ),
+        *(_training_free(name) for name in ("training-free", *(f"training-free:{v}" for v in VARIANTS))),
+        *(_training_free(name) for name in ("training-free:paper", "training-free:paper:cross+text")),
         Method("fusion", "0.80 x dense cosine + 0.20 x TF-IDF cosine",
                {"text": ("words", "dense"), "caption": ("words", "aligned")}, {"method": "fusion"},
                text_only=True),

@@ -325,6 +325,10 @@ class PostingField(Field):
             terms = self.project(query)
         return dict(zip(terms.ids.tolist(), terms.weights.astype(np.float64).tolist(), strict=True))
 
+    def terms_under(self, query: Query, scoring: Scoring) -> Weights | None:
+        """The terms of a `query` that the formula `scoring` compares in place of `terms_of`; None: those."""
+        return None
+
     def project(self, query: Query) -> Terms:
         """The terms of a `query` that is no list of terms already."""
         raise InvalidInput(f"this field takes ready-made terms, not {query.describe()}")

@@ -15,6 +15,7 @@ from zipfian.fields.base import PostingField, Source, Takes, Weights
 from zipfian.fields.item import Item, Stored
 from zipfian.fields.places import Places, span
 from zipfian.fuse.confidence import Evidence
+from zipfian.retrieve.scoring import Scoring, TfIdf
 from zipfian.retrieve.statistics import Term
 from zipfian.types import FieldBatch, Terms, Token
 from zipfian.vocabulary import prune_rows, prune_terms
@@ -72,6 +73,15 @@ class LexicalField(PostingField):
 
     def terms_of(self, query: Query) -> Weights:
         return self.asked(query.text or "")
+
+    def terms_under(self, query: Query, scoring: Scoring) -> Weights | None:
+        """All terms, counted as in a document, for TF-IDF: its cosine is of two whole texts, and the length of a
+        document's vector has its function words too. `query` and `scoring` as for any field."""
+        return self.whole_of(query) if isinstance(scoring, TfIdf) else None
+
+    def whole_of(self, query: Query) -> Weights:
+        """The terms of a `query` as those of a document."""
+        return {term: float(count) for term, count in self.counts(query.text or "").items()}
 
     def kept(self, item: Item) -> Mapping[str, int]:
         """What of the counts of an `item` the field's pruning leaves; ties break by the order of words."""

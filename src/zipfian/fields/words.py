@@ -123,6 +123,9 @@ class Words(LexicalField):
     def terms_of(self, query: Query) -> Weights:
         return self.analyser.query(query.text or "", query.language)
 
+    def whole_of(self, query: Query) -> Weights:
+        return self.analyser.query(query.text or "", query.language, whole=True)
+
     def batch(self, name: str, items: Iterable[Item]) -> FieldBatch:
         """As every lexical field (`name` and `items`), but the analyser counts many texts at once, and long ones by
         passage."""

@@ -173,6 +173,8 @@ class TfIdf:
     """Cosine of TF-IDF vectors: weight (1 + ln tf) x ln(N / (1 + df)), both sides scaled to length 1.
 
     Weights under 1/e and terms in all but one of the documents count nothing (their factor would be negative).
+    A field of words asks with every word of a query, function words too, as they are in the documents' lengths: the
+    cosine of a text with itself is 1. Without them on both sides: `Words(drop_stop_words=True)`.
     The document norms depend on every df, so the first TF-IDF search of a snapshot reads all postings once.
 
     Parameters

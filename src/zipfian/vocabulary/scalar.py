@@ -5,6 +5,9 @@ dot product by the same amount, so the order of documents stays. R is a random o
 variance evenly and so balances the posting lists. CReLU, [w, -w] with negative parts set to 0, keeps what a plain ReLU
 would lose; components at or under 1/gamma are dropped; floor(s w) of the rest are the term frequencies.
 
+The paper's text applies CReLU to the vector before it is centred and rotated. A rotation of [v, -v] has twice the size,
+and components of both signs again; taken of the rotated vector, CReLU does what it is for.
+
 The threshold acts on the real values. Taken after rounding down, as it is sometimes written, every threshold below 1
 would keep exactly the components that are not 0, and gamma would do nothing.
 """

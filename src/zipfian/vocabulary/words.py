@@ -82,20 +82,25 @@ class Words:
 
     # ------------------------------------------------------------------ queries
 
-    def query(self, item: str, language: str | None = None) -> dict[str, float]:
+    def query(self, item: str, language: str | None = None, *, whole: bool = False) -> dict[str, float]:
         """The terms of a query, `item`, in `language`, and how often it names each.
 
-        Function words are left out wherever something else remains to search for. A query is short: whoever knows which
+        Function words are left out wherever something else remains to search for; with `whole` every term counts as it
+        would in a document, for formulas that compare two texts as a whole. A query is short: whoever knows which
         languages the documents are in finds its own with that as prior (`detect`), and says so here.
         """
         if isinstance(item, str) and len(item) > limits.MAX_QUERY_CHARS:
             raise LimitExceeded(f"a query of {len(item):,} characters is over the limit of {limits.MAX_QUERY_CHARS:,}")
+        analyser = self._analyser(item, language)
         counts: dict[str, float] = {}
         telling: dict[str, float] = {}
-        for term, weight, is_telling in self._analyser(item, language).query_terms(item):
-            counts[term] = counts.get(term, 0.0) + weight
-            if is_telling:
-                telling[term] = telling.get(term, 0.0) + weight
+        if whole:
+            counts = {term: float(count) for term, count in analyser.counts(item).items()}
+        else:
+            for term, weight, is_telling in analyser.query_terms(item):
+                counts[term] = counts.get(term, 0.0) + weight
+                if is_telling:
+                    telling[term] = telling.get(term, 0.0) + weight
         chosen = telling or counts
         if len(chosen) > limits.MAX_QUERY_TERMS:
             raise LimitExceeded(f"a query of {len(chosen):,} terms is over the limit of {limits.MAX_QUERY_TERMS:,}")

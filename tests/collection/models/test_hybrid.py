@@ -209,3 +209,17 @@ class TestApproximate:
             notes.search("puppy", ann="magic")
         with pytest.raises(InvalidInput, match="ann= is for fields of vectors"):
             notes.search("puppy", fields="words", ann="hnsw")
+
+
+class TestTrainingFree:
+    def test_the_published_coarse_stage_is_that_of_fusion(self, notes: zf.Collection) -> None:
+        fused = notes.search("a puppy in the sun", k=3, method="fusion").settings
+        own = notes.search("a puppy in the sun", k=3, method="training-free").settings
+        for name, variant in (("training-free:paper", "all"), ("training-free:paper:cross+text", "cross+text")):
+            published = notes.search("a puppy in the sun", k=3, method=name).settings
+            assert published["method"] == name and published["variant"] == variant
+            assert published["fusion"] == fused["fusion"] != own["fusion"]
+            assert published["fields"] == fused["fields"] and set(fused["fields"]) == {"dense", "words"}
+        for name in ("training-free:papers", "training-free:paper:crossed", "training-free:cross:paper"):
+            with pytest.raises(InvalidInput, match=f"unknown method '{name}'"):
+                notes.search("a puppy", method=name)

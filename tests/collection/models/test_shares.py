@@ -19,6 +19,7 @@ CLOSE = 1e-12
 METHODS = [
     "hybrid", "rrf", "linear", "fusion", "two-stage", "tfidf", "late", "late:dense", "words", "latent", "dense",
     "training-free", *(f"training-free:{variant}" for variant in VARIANTS),
+    "training-free:paper", *(f"training-free:paper:{variant}" for variant in VARIANTS),
 ]  # fmt: skip
 PRESETS = ["balanced", "accuracy-first"]
 

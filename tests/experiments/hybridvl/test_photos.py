@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.catalogue import run_table
+from experiments.hybridvl import index
 from zipfian.evaluate.datasets import CaptionSet
 
 
@@ -51,3 +52,16 @@ def test_the_fusion_weight_is_chosen_on_one_half(data: dict[str, Path]) -> None:
     made = run_table("hybridvl-figure5", data)
     assert len(made.rows) == 2 * 21
     assert set(made.settings["chosen"]) == {"with captions (giveaway)", "other captions"}
+
+
+def test_indexes_are_compared_on_the_space_of_texts_and_pictures(
+    data: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(index, "FAMILIES", {"flat": "flat", "hnsw": "hnsw32"})  # codebooks need more than five pictures
+    made = run_table("hybridvl-figure6", data)
+    rows = {row["index"]: row for row in made.rows}
+    assert rows["flat"]["overlap@10"] == rows["flat"]["refined overlap@10"] == 1.0
+    assert rows["flat"]["R@10"] == 1.0, "there are fewer than ten pictures"
+    assert all(row["reranked R@10"] == 1.0 for row in made.rows), "words find what an index passed over"
+    assert "in the space shared with texts" in made.notes[0] and "other captions" in made.notes[2]

@@ -81,6 +81,17 @@ def test_a_fusion_is_also_compared_with_its_own_fields() -> None:
     assert not list(tables._against_own(summarise("r@10", values, "aligned"), "fusion"))  # the table has it
 
 
+def test_the_published_test_is_of_fusion_against_the_common_space() -> None:
+    values = {"aligned": (0.7, 0.7, 0.8), "dense": (0.9, 0.9, 0.9), "fusion": (0.8, 0.8, 1.0)}
+    queries = {name: {"a": runs[0], "b": runs[1], "c": runs[2], "d": 0.5} for name, runs in values.items()}
+    bare = {"r@10": summarise("r@10", values, "dense")}
+    (note,) = tables._published_test(bare)
+    assert "fusion against the cross-modal vectors (aligned): +0.1333 in r@10, p .0572, d 2.31 over the runs" in note
+    (note,) = tables._published_test({"r@10": summarise("r@10", values, "dense", queries)})
+    assert note.endswith("over the runs; p .0917 over the 4 queries")
+    assert not list(tables._published_test({"r@10": summarise("r@10", {"fusion": (0.1, 0.2)})}))
+
+
 def test_a_lower_figure_is_said_to_be_lower() -> None:
     rows = [
         {"dataset": "scifact", "method": m, "nDCG@10": v}

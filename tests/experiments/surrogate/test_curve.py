@@ -30,10 +30,29 @@ def sets() -> curve.Sets:
 
 
 def test_average_precision() -> None:
+    """By hand: documents 0 and 2 are right; precision goes 1, 1/1 | 1/2, 2/3 around them in the order 0 1 2 3."""
     relevant = np.array([[True, False, True, False]])
-    assert curve.mean_average_precision([np.array([0, 1, 2, 3])], relevant)[0] == pytest.approx((1 + 2 / 3) / 2)
-    assert curve.mean_average_precision([np.array([0])], relevant)[0] == pytest.approx(0.5), "never found counts"
-    assert curve.mean_average_precision([np.array([], np.int64)], relevant)[0] == 0.0
+
+    def found(*order: int) -> list[float]:
+        return list(curve.average_precisions([np.array(order, np.int64)], relevant)[:, 0])
+
+    assert found(0, 1, 2, 3) == pytest.approx([(1 + (1 / 2 + 2 / 3) / 2) / 2, (1 + 2 / 3) / 2])
+    assert found(1, 0, 2) == pytest.approx([((0 + 1 / 2) / 2 + (1 / 2 + 2 / 3) / 2) / 2, (1 / 2 + 2 / 3) / 2])
+    assert found(0) == pytest.approx([0.5, 0.5]), "never found counts"
+    assert found() == [0.0, 0.0]
+
+
+def test_the_area_is_that_of_the_trapezoids() -> None:
+    """Precision and recall after every rank, starting from (0, 1), and numpy's own rule."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        relevant = rng.random((1, 30)) < 0.3
+        relevant[0, 0] = True
+        order = rng.permutation(30)
+        hits = np.cumsum(relevant[0, order])
+        precision = np.concatenate([[1.0], hits / np.arange(1, 31)])
+        recall = np.concatenate([[0.0], hits / hits[-1]])
+        assert curve.average_precisions([order], relevant)[0, 0] == pytest.approx(np.trapezoid(precision, recall))
 
 
 def test_denser_codes_read_more_and_find_more(sets: curve.Sets) -> None:
@@ -64,8 +83,9 @@ def test_halves_go_by_the_sha1_of_the_names_and_ignored_documents_leave_the_rank
     ]
     assert {half_of(n) for n in names} == {"even", "odd"}
     point = curve.brute_force(curve.Sets(documents, queries, relevant, names))
-    by_half = {half_of("1"): 1 / 2, half_of("0"): 1 / 3}
+    by_half = {half_of("1"): (0 + 1 / 2) / 2, half_of("0"): (0 + 1 / 3) / 2}
     assert (point.map_even, point.map_odd) == pytest.approx((by_half["even"], by_half["odd"]))
+    assert point.map_steps == pytest.approx((1 / 2 + 1 / 3) / 2)
     own = (frozenset({0}), frozenset({2, 1}))
     assert curve.brute_force(curve.Sets(documents, queries, relevant, names, own)).map == 1.0
     with pytest.raises(InvalidInput, match="judgements of shape"):

@@ -7,6 +7,8 @@ permutation of the pictures and share none, so the runs are independent draws of
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +20,7 @@ from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.datasets.captions import CaptionSet
 from zipfian.evaluate.protocols.captions import caption_id, joined, pictures_by_text
 from zipfian.evaluate.results import finite
-from zipfian.evaluate.significance import Comparison, paired
+from zipfian.evaluate.significance import Comparison, holm, paired
 
 MIN_RUNS = 5
 SEED = 42
@@ -57,6 +59,17 @@ def _run(captions: CaptionSet, run: int, left_out: int, fold: Sequence[int]) -> 
 
 
 @dataclass(frozen=True)
+class LooTest:
+    """One method against another, p corrected for the number of methods (Holm)."""
+
+    runs: Comparison
+    p_runs: float
+    queries: Comparison | None
+    """Over all queries of all runs; None where only the runs' means are known."""
+    p_queries: float
+
+
+@dataclass(frozen=True)
 class LooSummary:
     """Means and deviations over the runs, and every method against the reference."""
 
@@ -65,6 +78,23 @@ class LooSummary:
     values: Mapping[str, tuple[float, ...]]
     """Method -> one mean per run."""
     tests: Mapping[str, Comparison]
+    """Over the runs; `against` corrects for their number."""
+    per_query: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict, repr=False)
+    """Method -> query -> value: with five runs of a fifth of the pictures each, every picture once."""
+
+    def against(self, other: str) -> dict[str, LooTest]:
+        """Every method against one of them, over the runs and over the queries."""
+        if other not in self.values:
+            raise InvalidInput(f"no figures of {other!r}; there are: {', '.join(self.values)}")
+        names = [name for name in self.values if name != other]
+        runs = [paired(self.values[other], self.values[name]) for name in names]
+        queries = [paired(self.per_query[other], self.per_query[name]) for name in names] if self.per_query else []
+        by_run = holm([test.p for test in runs])
+        by_query = holm([test.p for test in queries]) or [math.nan] * len(names)
+        return {
+            name: LooTest(runs[i], by_run[i], queries[i] if queries else None, by_query[i])
+            for i, name in enumerate(names)
+        }
 
     def mean(self, method: str) -> float:
         return float(np.mean(self.values[method]))
@@ -78,17 +108,35 @@ class LooSummary:
             name: {"mean": self.mean(name), "deviation": self.deviation(name), "runs": list(runs)}
             for name, runs in self.values.items()
         }
-        tests = {
-            name: {"difference": t.difference, "p": t.p, "cohens_d": t.cohens_d, "runs": t.n}
-            for name, t in self.tests.items()
-        }
+        tests = {name: _test_json(test) for name, test in self.against(self.reference).items()}
         out: dict[str, Any] = finite(
             {"measure": self.measure, "reference": self.reference, "methods": methods, "tests": tests}
         )
         return out
 
 
-def summarise(measure: str, values: Mapping[str, Sequence[float]], reference: str | None = None) -> LooSummary:
+def _test_json(test: LooTest) -> dict[str, Any]:
+    over = test.runs
+    out: dict[str, Any] = {
+        "difference": over.difference,
+        "p": over.p,
+        "p_holm": test.p_runs,
+        "cohens_d": over.cohens_d,
+        "runs": over.n,
+    }
+    if test.queries is not None:
+        found = test.queries
+        out["over_queries"] = {
+            "difference": found.difference, "p": found.p, "p_holm": test.p_queries, "cohens_d": found.cohens_d,
+            "queries": found.n,
+        }  # fmt: skip
+    return out
+
+
+def summarise(
+    measure: str, values: Mapping[str, Sequence[float]], reference: str | None = None,
+    per_query: Mapping[str, Mapping[str, float]] | None = None,
+) -> LooSummary:  # fmt: skip
     """Paired t-tests over the runs; without `reference`, against the best method."""
     if not values or len({len(runs) for runs in values.values()}) != 1:
         raise InvalidInput("every method needs one value per run")
@@ -96,4 +144,4 @@ def summarise(measure: str, values: Mapping[str, Sequence[float]], reference: st
         raise InvalidInput(f"the reference {reference!r} is not among: {', '.join(values)}")
     chosen = reference or max(values, key=lambda name: float(np.mean(values[name])))
     tests = {name: paired(values[chosen], runs) for name, runs in values.items() if name != chosen}
-    return LooSummary(measure, chosen, {name: tuple(runs) for name, runs in values.items()}, tests)
+    return LooSummary(measure, chosen, {name: tuple(runs) for name, runs in values.items()}, tests, per_query or {})
