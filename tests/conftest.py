@@ -59,8 +59,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return scheduler
 
 
+def tell_apart(items: list[pytest.Item]) -> None:
+    """Number tests of one name, such as schemathesis makes: several processes would run only one of them."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        seen[item.nodeid] += 1
+        if seen[item.nodeid] > 1:
+            item._id = item.id.parse(f"{item.nodeid}#{seen[item.nodeid]}")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """One process of several begins with what takes long; tests marked `soak` run only when asked for."""
+    tell_apart(items)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: place_of(item.nodeid))
     if SOAK:

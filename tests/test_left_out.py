@@ -102,3 +102,18 @@ def test_the_program_of_the_ci_insists() -> None:
         pytest.skip("the CI's program is not part of this package")
     last = "exec make test WITH_HUB=must WITH_CLUSTER=must WITH_BROWSER=must\n"
     assert (ROOT / ".ci" / "run").read_text().endswith(last)
+
+
+def test_tests_of_one_name_all_run(folder: Path, spread: tuple[str, ...]) -> None:
+    """As schemathesis makes them: a scheduler that knows tests by their names would run one."""
+    twice = folder / "tests" / "twice"
+    twice.mkdir()
+    (twice / "test_a.py").write_text(
+        "from pathlib import Path\n" + "".join(f"def test_{name}(): Path('ran-{name}').touch()\n" for name in "abc")
+    )
+    (twice / "conftest.py").write_text(
+        "import pytest\n@pytest.hookimpl(tryfirst=True)\ndef pytest_collection_modifyitems(items):\n"
+        "    for item in items:\n        item._id = item.id.parse(item.nodeid.partition('::')[0] + '::test_same')\n"
+    )
+    code, _ = run(folder, "", *spread, "tests/twice")
+    assert code == 0 and sorted(path.name for path in folder.glob("ran-*")) == ["ran-a", "ran-b", "ran-c"]

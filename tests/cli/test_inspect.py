@@ -206,7 +206,7 @@ def test_patches_of_a_visual_term_are_cut_out(pictures: Path, tmp_path: Path, zi
 def test_the_visual_words_of_a_picture(
     pictures: Path, model: Path, tmp_path: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zipfian.fields.model._default_encoder", TinyEncoder)
+    monkeypatch.setattr("zipfian.fields.model.named_encoder", TinyEncoder)
     drawn = tmp_path / "drawn.png"
     arguments = ("inspect", "--image", tmp_path / "p.png", "--vocabulary", model)
     told = json.loads(zipfian(*arguments, "--out", drawn, "--json")[1])
@@ -221,7 +221,7 @@ def test_the_visual_words_of_a_picture(
 
 
 def test_the_terms_of_a_text(model: Path, zipfian: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zipfian.fields.model._default_encoder", TinyEncoder)
+    monkeypatch.setattr("zipfian.fields.model.named_encoder", TinyEncoder)
     arguments = ("inspect", "--text", "A cat, a dog and a cat", "--vocabulary", model)
     told = json.loads(zipfian(*arguments, "--json")[1])
     assert [(row["label"], row["weight"]) for row in told["terms"]] == [("cat, cats", 4.0), ("dog", 2.0)]

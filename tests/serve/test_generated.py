@@ -24,7 +24,7 @@ from zipfian.serve.settings import ServeSettings
 from zipfian.serve.shelf import open_shelf
 
 SOAK = os.environ.get("ZIPFIAN_SOAK", "") not in ("", "0")
-ROUTES = 19
+ROUTES = 20
 EACH = -(-26_000 // ROUTES) if SOAK else 20
 
 COUNTED: Counter[int] = Counter()
