@@ -25,7 +25,7 @@ from zipfian.fields.query import Query, Vector
 from zipfian.fuse.signals import coverage, covered_by, whole
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.faiss_index import FaissIndex
-from zipfian.retrieve.scoring import Scoring
+from zipfian.retrieve.scoring import BM25, Scoring
 from zipfian.retrieve.searcher import FieldSearcher, TermQuery
 from zipfian.retrieve.statistics import Term
 from zipfian.types import Explanation
@@ -117,7 +117,8 @@ class PostingsRetriever:
         self._terms = query.terms_in(name, field) if query.adjust else field.terms_of(query)
         own = None if other is None else field.scoring  # None: the formula that the postings are kept ready for
         formula = scoring or own
-        under: Mapping[Any, float] | None = field.terms_under(query, formula or self._postings.scoring)
+        applied = formula or self._postings.scoring
+        under: Mapping[Any, float] | None = None if isinstance(applied, BM25) else field.terms_under(query, applied)
         self._compared = self._terms if under is None else adjusted(under, query.adjust.get(name, {}))
         """What the formula compares; what was asked for, `_terms`, may be less."""
         self.prepared: TermQuery = self._postings.prepare(self._compared, formula)

@@ -13,19 +13,24 @@ class FacetList extends Element {
     const chosen = this.where[column] ?? [];
     // A ticked year stays, to be unticked, when the rest of the filter leaves one year and its months are counted.
     const gone = chosen.filter((value) => !facet.values.some((one) => one.value === value)).map((value) => ({ value }));
-    const values = [...gone, ...facet.values].sort((a, b) => chosen.includes(b.value) - chosen.includes(a.value));
+    const values = [...gone, ...facet.values]; // no row moves when it is ticked: the next click is under the pointer already
     if (!values.length) return "";
     const all = this.open === column;
     return html`<fieldset class="facet">
       <legend>${column}</legend>
-      ${(all ? values : values.slice(0, SHOWN)).map(
-        ({ value, count: n }) => html`<label><input type="checkbox" .checked=${chosen.includes(value)} @change=${() => this.#toggle(column, value)} />
+      ${values.filter(({ value }, i) => all || i < SHOWN || chosen.includes(value)).map(
+        ({ value, count: n }) => html`<label><input type="checkbox" ?data-chosen=${chosen.includes(value)} @change=${() => this.#toggle(column, value)} />
           <span>${plain(value)}</span><small>${n === undefined ? "" : count(n)}</small></label>`,
       )}
       ${values.length > SHOWN || facet.more
         ? html`<button class="quiet" @click=${() => (this.open = all ? "" : column)}>${all ? "fewer" : `${count(values.length - SHOWN + facet.more)} more`}</button>`
         : ""}
     </fieldset>`;
+  }
+
+  /** Boxes are used again for other values when the order changes, and a click has ticked them meanwhile: set them all. */
+  drawn() {
+    for (const box of this.querySelectorAll("input")) box.checked = box.hasAttribute("data-chosen");
   }
 
   #toggle(column, value) {
