@@ -30,6 +30,10 @@ VIEWS = {
     "term": ({"view": "term", "c": "texts", "field": "words", "term": "word"}, ".term-page"),
 }
 
+SETTLED = """() => Promise.all(
+  document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished.catch(() => 0)))"""
+"""Colours that fade are what they will be."""
+
 
 def findings(page: Page, rules: list[str]) -> list[str]:
     """What axe-core finds serious or critical, by all of its rules or by some."""
@@ -52,6 +56,7 @@ def test_a_view_for_everybody(visit: Visit, page: Page, view: str) -> None:
     assert findings(page, []) == []
     page.emulate_media(color_scheme="dark")
     page.wait_for_selector("[data-theme=dark]")
+    page.evaluate(SETTLED)
     assert findings(page, ["color-contrast"]) == []
     page.set_viewport_size({"width": 375, "height": 760})
     page.wait_for_timeout(200)  # charts are drawn anew for the width they have

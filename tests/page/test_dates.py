@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TAKEN = {"a": datetime(2023, 12, 31, 23, 59, 59), "b": datetime(2024, 5, 1, 8, 30), "c": datetime(2024, 6, 1, 9, 30, 1)}
 GONE = "![...document.querySelectorAll('.facet label')].some(label => label.textContent.trim() === '2024')"
-"""The year is not offered beside its months once it is not ticked. It is drawn anew meanwhile: `uncheck` would look at the old box."""
+"""The year is not offered beside its months once it is not ticked."""
 KIND = {"a": "png", "b": "jpg", "c": "jpg"}
 
 
