@@ -123,8 +123,9 @@ def _visual_rows(
     }
 
 
-PUBLISHED_USE: Mapping[str, Any] = {"pooling": "sum", "k_post": 16, "scoring": BM25(k1=1.5, b=0.75)}
-OUR_USE: Mapping[str, Any] = {"pooling": "max", "k_post": 96, "scoring": BM25(k1=8.0, b=0.7)}
+PUBLISHED_USE: Mapping[str, Any] = {"k": 16, "pooling": "sum", "k_post": 16, "scoring": BM25(k1=1.5, b=0.75)}
+OUR_USE: Mapping[str, Any] = {"k": 16, "pooling": "max", "k_post": 96, "scoring": BM25(k1=8.0, b=0.7)}
+"""Terms of a patch are said, too: a vocabulary's own default may be another number."""
 
 MEASURES = ("r@1", "r@5", "r@10", "r@200")
 VISUAL_COLUMNS = ("R@1", "R@5", "R@10", "R@200", "terms/picture", "index MB", "postings")
