@@ -27,15 +27,16 @@ from training.codes import Codes, by_item, codes_of, quantise_in_place
 from training.plan import Clock
 from training.pupil import Pupil, TableTeaching, Teaching, Tokens, teach, teach_table
 from training.questions import Questions
-from training.ranking import idf, impacts, postings, stored
+from training.ranking import impacts, postings, stored
 from training.rows import mean_rows
-from training.teacher import WORDS, Lessons, dense_leg, lessons, piece_codes, term_leg
+from training.teacher import WORDS, Lessons, dense_leg, lessons, piece_codes, term_leg, term_table
 from training.text import load_tests
 from training.text_encoder import MiniLM, Pieces, hidden_states, random_spans, tokenise
 from training.text_statistics import VOCABULARY
-from training.text_uses import Test, joined, measure
+from training.text_uses import Test, joined, measure, table_queries
 
 from zipfian.train.export import save_vocabulary
+from zipfian.train.model import TopKSae
 from zipfian.train.sae import TrainResult, reconstruction, train_sae
 from zipfian.train.settings import SaeSettings
 from zipfian.train.source import MemorySource
@@ -87,6 +88,12 @@ def read_prepared(path: Path, limit: int | None) -> tuple[Pieces, Pieces, Array]
     return pieces, asked, sources
 
 
+def means(by: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Over the collections that choose, or over all where none of them is there: both halves, and all queries."""
+    chosen = [scores for name, scores in by.items() if name in CHOOSING] or list(by.values())
+    return {half: float(np.mean([scores[half] for scores in chosen])) for half in ("even", "odd", "all")}
+
+
 class Judge:
     """The test collections, measured as the shipped setting would."""
 
@@ -112,15 +119,11 @@ class Judge:
                 asked = codes.pooled(teaching.k, width)
                 asked = asked if gains is None else asked * gains
             else:
-                terms, values = table
-                pieces = torch.from_numpy(test.collection.queries.ids.astype(np.int64)).to(terms.device)
-                codes = by_item((values[pieces], terms[pieces]), test.collection.queries.indptr)
-                asked = codes.pooled(terms.shape[1], width)
+                asked = table_queries(table, test.collection, width)
             scores = measure(asked, impacts(kept, teaching.scoring), test.collection, teaching.scoring)
             by[test.collection.name] = {**scores, "postings": postings(kept)}
-        chosen = [scores for collection, scores in by.items() if collection in CHOOSING] or list(by.values())
         row = {"name": name, "queries": "encoder" if table is None else "table", "by": by, **(said or {})}
-        row |= {half: float(np.mean([scores[half] for scores in chosen])) for half in ("even", "odd", "all")}
+        row |= means(by)
         self.rows.append(row)
         shown = " ".join(f"{c[:7]} {s['all']:.4f}" for c, s in by.items())
         size = by.get("scifact", next(iter(by.values())))["postings"]
@@ -175,7 +178,9 @@ class School:
                 legs.append((words, term_leg(*self.words, VOCABULARY, 1, None, WORDS)))
             if latent:
                 k, k_post = 3, 250
-                legs.append((latent, term_leg(*self.codes(result, k), self.width(result), k, k_post, teaching.scoring)))
+                legs.append(
+                    (latent, term_leg(*self.codes(result, k), result.settings.width, k, k_post, teaching.scoring))
+                )
             if dense:
                 legs.append((dense, dense_leg(*self.dense)))
             top, far = self.args.top
@@ -183,23 +188,12 @@ class School:
             self.clock.say(f"lessons of words {words:g}, latent {latent:g}, dense {dense:g}")
         return self._lessons[key]
 
-    @staticmethod
-    def width(result: TrainResult) -> int:
-        return result.settings.width
-
 
 def copied(result: TrainResult) -> TrainResult:
     """One that may be changed."""
-    fresh = load_like(result)
-    fresh.sae.encoder.copy_(result.sae.encoder)
-    fresh.sae.bias.copy_(result.sae.bias)
-    fresh.sae.decoder.copy_(result.sae.decoder)
-    return fresh
-
-
-def load_like(result: TrainResult) -> TrainResult:
-    """An autoencoder of the same shape."""
-    sae = type(result.sae)(result.sae.dim, result.settings, result.sae.device)
+    sae = TopKSae(result.sae.dim, result.settings, result.sae.device)
+    for target, source in zip(sae.parameters(), result.sae.parameters(), strict=True):
+        target.copy_(source)
     return TrainResult(sae, result.mu, result.scale, result.settings, metrics=dict(result.metrics))
 
 
@@ -215,7 +209,7 @@ def train_table(
     school: School, result: TrainResult, lesson: Lessons, teaching: Teaching, size: int, settings: TableTeaching
 ) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     """Rows as averages of activations, and the same taught: from 64 terms each, cut to `size`, taught again."""
-    width = school.width(result)
+    width = result.settings.width
     documents, questions = school.codes(result, 4)
     spans = random_spans(school.pieces, seed=100, low=2, high=18)
     model = MiniLM(school.args.model, school.args.device, school.documents.states.dtype)
@@ -227,7 +221,8 @@ def train_table(
     fired = (documents.values, documents.terms)
     rows = mean_rows(school.pieces, fired, [(spans, *codes), asked], empty, VOCABULARY, width, 64)["both"]
     found = {"mean": (rows.terms[:, :size], rows.values[:, :size])}
-    table = _impacts(documents, width, teaching)
+    saturated, worth = term_table(documents, width, teaching.k, teaching.k_post, teaching.scoring, stored)
+    table = saturated.mul_(worth)
     texts = (
         torch.from_numpy(school.asked.ids.astype(np.int64)).to(school.device),
         torch.from_numpy(school.asked.indptr).to(school.device),
@@ -242,32 +237,6 @@ def train_table(
     found["taught-64"] = (rows.terms, wide)
     found["taught"] = (terms.gather(1, order), last.gather(1, order).half().float())
     return found
-
-
-def _impacts(documents: Codes, width: int, teaching: Teaching) -> torch.Tensor:
-    """Paragraphs x terms as an index of them would have it, in half precision."""
-    low = torch.bfloat16 if documents.values.device.type == "cuda" else torch.float32
-    scoring, k = teaching.scoring, teaching.k
-    kept = []
-    ends = torch.searchsorted(
-        documents.item, torch.arange(0, documents.items + 4_096, 4_096, device=documents.item.device)
-    )
-    for part, (low_, high) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
-        count = min(4_096, documents.items - part * 4_096)
-        if count <= 0:
-            break
-        owner = documents.item[low_:high] - part * 4_096
-        found = Codes(documents.values[low_:high], documents.terms[low_:high], owner, count).pooled(k, width)
-        kept.append(stored(found, teaching.k_post).to(low))
-    whole = torch.cat(kept)
-    df = torch.stack([(part > 0).sum(dim=0) for part in whole.split(8_192)]).sum(dim=0)
-    worth = idf(df.float(), len(whole))
-    lengths = torch.cat([part.float().pow(scoring.power).sum(dim=1) for part in whole.split(8_192)])
-    for start in range(0, len(whole), 8_192):
-        tf = whole[start : start + 8_192].float().pow(scoring.power)
-        norm = scoring.k1 * (1.0 - scoring.b + scoring.b * lengths[start : start + 8_192, None] / lengths.mean())
-        whole[start : start + 8_192] = (worth * tf * (scoring.k1 + 1.0) / (tf + norm)).to(low)
-    return whole
 
 
 def trial_of(text: str) -> tuple[str, Teaching, dict[str, Any]]:

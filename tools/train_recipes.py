@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from teach_vocabulary import CHOOSING, read_prepared
+from teach_vocabulary import means, read_prepared
 from training.codes import by_item, codes_of, quantise_in_place
 from training.plan import Clock, planned
 from training.ranking import Scoring, impacts, postings, stored
@@ -128,9 +127,7 @@ def measured(result: TrainResult, vectors: Vectors) -> dict[str, Any]:
             by = found.setdefault(use.name, {"by": {}})["by"]
             by[collection.name] = {**scores, "postings": postings(kept)}
     for use_found in found.values():
-        by = use_found["by"]
-        chosen = [scores for name, scores in by.items() if name in CHOOSING] or list(by.values())
-        use_found |= {half: float(np.mean([scores[half] for scores in chosen])) for half in ("even", "odd", "all")}
+        use_found |= means(use_found["by"])
     return found
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional as F
 
-from training.ranking import Scoring, idf
+from training.ranking import Scoring, heaviest, idf
 from training.teacher import Lessons
 from zipfian.train.sae import TrainResult
 from zipfian.train.topk import top_k
@@ -94,8 +94,7 @@ class Pupil:
         """BM25's part of every posting, without idf, of the terms that an index would keep."""
         scoring = self.teaching.scoring
         with torch.no_grad():
-            best = torch.topk(pooled, min(self.teaching.k_post, self.width), dim=1)
-            kept = torch.zeros_like(pooled).scatter_(1, best.indices, (best.values > 0).float())
+            kept = (heaviest(pooled, self.teaching.k_post) > 0).float()
         tf = (pooled + EPS).pow(scoring.power) * kept
         length = tf.sum(dim=1, keepdim=True)
         norm = scoring.k1 * (1.0 - scoring.b + scoring.b * length / self.length)
@@ -113,8 +112,7 @@ class Pupil:
             for part in texts.split(1_024):
                 states, owner = tokens.take(part)
                 pooled, _ = self.pooled(states, owner, len(part))
-                best = torch.topk(pooled, min(self.teaching.k_post, self.width), dim=1)
-                kept = torch.zeros_like(pooled).scatter_(1, best.indices, best.values)
+                kept = heaviest(pooled, self.teaching.k_post)
                 df += (kept > 0).sum(dim=0)
                 lengths.append(kept.pow(self.teaching.scoring.power).sum(dim=1))
         self.worth, self.length = idf(df, len(texts)), torch.cat(lengths).mean()

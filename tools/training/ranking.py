@@ -40,12 +40,17 @@ def halves(found: Array, of_even: Array) -> dict[str, float]:
     }
 
 
+def heaviest(weights: torch.Tensor, k_post: int | None = None) -> torch.Tensor:
+    """The k_post strongest of every row, all others 0."""
+    if k_post is None or k_post >= weights.shape[1]:
+        return weights
+    best = torch.topk(weights, k_post, dim=1)
+    return torch.zeros_like(weights).scatter_(1, best.indices, best.values)
+
+
 def stored(weights: torch.Tensor, k_post: int | None = None) -> torch.Tensor:
     """What an index keeps: the k_post strongest, in hundredths of 16 bits."""
-    if k_post is not None and k_post < weights.shape[1]:
-        best = torch.topk(weights, k_post, dim=1)
-        weights = torch.zeros_like(weights).scatter_(1, best.indices, best.values)
-    return (weights * 100.0).round().clamp_(max=65_535.0) / 100.0
+    return (heaviest(weights, k_post) * 100.0).round().clamp_(max=65_535.0) / 100.0
 
 
 def idf(df: torch.Tensor, n: int) -> torch.Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from training.codes import Codes
-from training.ranking import Scoring, idf
+from training.ranking import Scoring, heaviest, idf
 from training.text_encoder import Pieces
 
 Leg = Callable[[int, int], torch.Tensor]
@@ -26,25 +26,33 @@ class Lessons(NamedTuple):
     scores: torch.Tensor
 
 
-def term_leg(documents: Codes, questions: Codes, width: int, k: int, k_post: int | None, scoring: Scoring) -> Leg:
-    """BM25 over terms (or word pieces) as a dense product in half precision: small enough for one GPU's memory."""
+def term_table(
+    documents: Codes, width: int, k: int, k_post: int | None, scoring: Scoring,
+    keep: Callable[[torch.Tensor, int | None], torch.Tensor] = heaviest,
+) -> tuple[torch.Tensor, torch.Tensor]:  # fmt: skip
+    """Items x terms: BM25's part of every posting without idf, in half precision on a GPU; and the idf of the terms."""
     device = documents.values.device
     low = torch.bfloat16 if device.type == "cuda" else torch.float32
     table = torch.zeros(documents.items, width, dtype=low, device=device)
     df = torch.zeros(width, device=device)
     blocks = list(_blocks(documents, 8_192))
-    lengths = torch.cat([_cut(part.pooled(k, width), k_post).pow(scoring.power).sum(dim=1) for _, part in blocks])
+    lengths = torch.cat([keep(part.pooled(k, width), k_post).pow(scoring.power).sum(dim=1) for _, part in blocks])
     for start, part in blocks:
-        tf = _cut(part.pooled(k, width), k_post)
+        tf = keep(part.pooled(k, width), k_post)
         df += (tf > 0).sum(dim=0)
         tf = tf.pow(scoring.power)
         norm = scoring.k1 * (1.0 - scoring.b + scoring.b * lengths[start : start + part.items] / lengths.mean())
         table[start : start + part.items] = (tf * (scoring.k1 + 1.0) / (tf + norm[:, None])).to(low)
-    worth = idf(df, documents.items)
+    return table, idf(df, documents.items)
+
+
+def term_leg(documents: Codes, questions: Codes, width: int, k: int, k_post: int | None, scoring: Scoring) -> Leg:
+    """BM25 over terms (or word pieces) as a dense product: small enough for one GPU's memory."""
+    table, worth = term_table(documents, width, k, k_post, scoring)
 
     def scores(start: int, stop: int) -> torch.Tensor:
         asked = scoring.asked(_some(questions, start, stop).pooled(k, width)) * worth
-        return (asked.to(low) @ table.T).float()
+        return (asked.to(table.dtype) @ table.T).float()
 
     return scores
 
@@ -91,13 +99,6 @@ def lessons(
         candidates.append(ranked.indices.gather(1, place).int())
         found.append(ranked.values.gather(1, place).half())
     return Lessons(torch.cat(candidates), torch.cat(found))
-
-
-def _cut(weights: torch.Tensor, k_post: int | None) -> torch.Tensor:
-    if k_post is None or k_post >= weights.shape[1]:
-        return weights
-    best = torch.topk(weights, k_post, dim=1)
-    return torch.zeros_like(weights).scatter_(1, best.indices, best.values)
 
 
 def _blocks(codes: Codes, size: int) -> list[tuple[int, Codes]]:
