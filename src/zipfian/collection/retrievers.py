@@ -118,6 +118,7 @@ class PostingsRetriever:
         own = None if other is None else field.scoring  # None: the formula that the postings are kept ready for
         formula = scoring or own
         applied = formula or self._postings.scoring
+        # BM25, so nearly every search, compares what was asked: no field has other terms under it.
         under: Mapping[Any, float] | None = None if isinstance(applied, BM25) else field.terms_under(query, applied)
         self._compared = self._terms if under is None else adjusted(under, query.adjust.get(name, {}))
         """What the formula compares; what was asked for, `_terms`, may be less."""
