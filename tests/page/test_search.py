@@ -57,13 +57,16 @@ def test_facets_narrow_the_search_and_say_how_many(visit: Visit) -> None:
     label = page.locator(".facet label", has_text="class").first
     count = int(label.locator("small").inner_text().replace(",", ""))
     assert count > 5
-    label.locator("input").check()
+    columns = page.locator(".facet legend").all_inner_texts()
+    with page.expect_response(lambda answer: answer.url.endswith("/facets")):
+        label.locator("input").check()
     page.wait_for_function(
         "() => [...document.querySelectorAll('.hit .facts')].every(one => one.textContent.includes('class'))"
     )
     assert "where.kind" in page.url
     label = page.locator(".facet label", has_text="class").first
     assert label.locator("input").is_checked()
+    assert page.locator(".facet legend").all_inner_texts() == columns, "no column moves: the next click is under the pointer"
     assert page.locator(".facet label", has_text="function").count() > 0, "other values of the column stay on offer"
 
 

@@ -91,7 +91,9 @@ class SearchView extends Element {
       const free = columns.filter((column) => !where[column]?.length);
       const asked = [[free, whereOf(where)], ...chosen.map((column) => [[column], whereOf(where, column)])].filter(([names]) => names.length);
       const counted = await Promise.all(asked.map(([names, filter]) => api.facets(c, { columns: names, where: filter, limit: 50 })));
-      if (this.#facetKey === key) this.#facets = Object.assign({}, ...counted.map((one) => one.facets));
+      const facets = Object.assign({}, ...counted.map((one) => one.facets));
+      // In the collection's order, whatever is ticked: a column that moved would put other boxes under the pointer.
+      if (this.#facetKey === key) this.#facets = Object.fromEntries(columns.filter((column) => facets[column]).map((column) => [column, facets[column]]));
     } catch {
       this.#facets = {}; // the hits are there without them
     }
