@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine, workloads
-from benchmarks.engines import PLACES, engine_class
+from benchmarks.engines import distribution, engine_class
+from benchmarks.engines.approximate import Approximate
 from benchmarks.engines.base import Engine, Unsuitable
 from benchmarks.truth import CHECKED, Truth
 
@@ -33,7 +34,7 @@ class Worker:
         self.workload = workloads.load(workload)
         self.folder = Path(tempfile.mkdtemp(prefix="zipfian-bench-"))
         self.engine: Engine = engine_class(engine)(workloads.SHAPES[workload], self.folder)
-        self.version = machine.distribution_version(PLACES[engine][0])
+        self.version = machine.distribution_version(distribution(engine))
 
     def build(self) -> dict[str, Any]:
         """Build the index once; compiling and starting up do not count."""
@@ -68,6 +69,12 @@ class Worker:
         truth = Truth(self.name, self.workload)
         found = [truth.recall(i, self.engine.search(*self.workload.query(i), k), k) for i in range(CHECKED)]
         return {"recall": float(np.mean(found)), "recall_min": float(np.min(found))}
+
+    def choose(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Settings of the searches from now on, of an engine that has some."""
+        if isinstance(self.engine, Approximate):
+            self.engine.choose(**settings)
+        return {}
 
     def close(self) -> None:
         self.engine.close()

@@ -4,6 +4,8 @@ visual   16 of 18,432 terms per document; weights in hundredths; queries of 16 t
 latent   about 150 of 32,768 terms; real weights; queries of about 60 weighted terms
 lexical  about 40 words of a Zipfian vocabulary of 200,000; counts; queries of 3 to 8 words of one document
 
+real     not synthetic: latent terms of texts and of their own queries, made by `benchmarks.real`
+
 Documents of the first two have a topic: most of their terms come from the topic's own small set, the rest from all
 terms by a Zipf law. So lists have realistic lengths *and* terms occur together.
 """
@@ -42,6 +44,7 @@ SHAPES = {
     "visual-1m": Shape("visual", 1_000_000, 18_432, 1.5, 0.75, 1),
     "latent-200k": Shape("latent", 200_000, 32_768, 8.0, 0.7, 2),
     "lexical-1m": Shape("lexical", 1_000_000, 200_000, 1.2, 0.75, 3),
+    "real": Shape("real", 0, 16_384, 4.0, 0.7, 0),
     "visual-10k": Shape("visual", 10_000, 18_432, 1.5, 0.75, 1),
     "latent-5k": Shape("latent", 5_000, 32_768, 8.0, 0.7, 2),
     "lexical-20k": Shape("lexical", 20_000, 200_000, 1.2, 0.75, 3),
@@ -81,19 +84,26 @@ def load(name: str) -> Workload:
     shape = SHAPES[name]
     folder = data_folder() / f"{name}-v{VERSION}"
     if not folder.exists():
-        made = generate(shape)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(dir=folder.parent))
-        for field in fields(Workload):
-            np.save(part / f"{field.name}.npy", getattr(made, field.name))
-        try:
-            part.rename(folder)
-        except OSError:  # another process was faster
-            shutil.rmtree(part)
+        save(name, generate(shape))
     return Workload(**{f.name: np.load(folder / f"{f.name}.npy") for f in fields(Workload)})
 
 
+def save(name: str, made: Workload) -> None:
+    """Keep a workload under its name."""
+    folder = data_folder() / f"{name}-v{VERSION}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(dir=folder.parent))
+    for field in fields(Workload):
+        np.save(part / f"{field.name}.npy", getattr(made, field.name))
+    try:
+        part.rename(folder)
+    except OSError:  # another process was faster
+        shutil.rmtree(part)
+
+
 def generate(shape: Shape) -> Workload:
+    if shape.kind == "real":
+        raise FileNotFoundError("the workload of real texts is made by `python -m benchmarks.real FOLDER ...`")
     rng = np.random.default_rng([shape.seed, shape.n_docs])
     if shape.kind == "lexical":
         return _lexical(rng, shape)

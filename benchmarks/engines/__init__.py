@@ -1,4 +1,4 @@
-"""The engines of the speed table, by name. Importing this imports none of them."""
+"""The engines of the benchmarks, by name. Importing this imports none of them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,20 @@ PLACES = {
 }
 """Name -> (distribution, module, class)."""
 
+APPROXIMATE = {
+    "seismic": ("pyseismic-lsr", "benchmarks.engines.approximate", "Seismic"),
+    "kannolo": ("kannolo", "benchmarks.engines.approximate", "Kannolo"),
+}
+"""Engines that may miss documents: beside the speed table (`benchmarks.curves`), not in it."""
+
+
+def distribution(name: str) -> str:
+    """What is installed for it."""
+    return (PLACES | APPROXIMATE)[name][0]
+
 
 def engine_class(name: str) -> type[Engine]:
     """The class behind a name; ImportError where its package is missing."""
-    _, module, attribute = PLACES[name]
+    _, module, attribute = (PLACES | APPROXIMATE)[name]
     found: type[Engine] = getattr(import_module(module), attribute)
     return found

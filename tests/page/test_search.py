@@ -66,7 +66,9 @@ def test_facets_narrow_the_search_and_say_how_many(visit: Visit) -> None:
     assert "where.kind" in page.url
     label = page.locator(".facet label", has_text="class").first
     assert label.locator("input").is_checked()
-    assert page.locator(".facet legend").all_inner_texts() == columns, "no column moves: the next click is under the pointer"
+    assert page.locator(".facet legend").all_inner_texts() == columns, (
+        "no column moves: the next click is under the pointer"
+    )
     assert page.locator(".facet label", has_text="function").count() > 0, "other values of the column stay on offer"
 
 

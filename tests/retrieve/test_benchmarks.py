@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import report, workloads
+from benchmarks import curves, report, workloads
 from benchmarks.truth import CHECKED, Truth
 from zipfian import BM25, SparseIndex
 
@@ -68,3 +68,39 @@ def test_the_table_puts_ratios_first() -> None:
     assert "| w | **0.25** of bm25s | **0.25** of bm25s |" in text
     assert text.index("**0.25**") < text.index("0.500 / 1.000")
     assert "Left out: pisa (not installed)." in text
+
+
+def test_a_workload_of_real_texts_is_made_by_its_own_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ZIPFIAN_BENCH_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"benchmarks\.real"):
+        workloads.load("real")
+    made = workloads.generate(SHAPES["latent"])
+    workloads.save("real", made)
+    kept = workloads.load("real")
+    assert np.array_equal(kept.indices, made.indices)
+    assert np.array_equal(kept.q_weights, made.q_weights)
+
+
+def test_curves_measure_zipfian_in_turn_with_what_is_not_installed_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ZIPFIAN_BENCH_DATA", str(tmp_path))
+    workloads.save("real", workloads.generate(SHAPES["latent"]))
+    record = curves.run("real", ["zipfian", "kannolo"], k=5, passes=2, queries=3, processor=0)
+    (point,) = record["engines"]["zipfian"]["points"]
+    assert point["recall"] == 1.0
+    assert len(point["passes"]) == 2
+    assert "not installed" in record["left_out"].get("kannolo", "not installed")
+    assert len(curves.settings_of("seismic")) > 3
+
+
+def test_the_table_of_curves_sets_each_point_beside_zipfian() -> None:
+    def engine(points: list[tuple[dict[str, Any], float, float]]) -> dict[str, Any]:
+        made = [{"settings": s, "recall": recall, "p50": p50, "p95": 2 * p50} for s, recall, p50 in points]
+        return {"points": made, "build_s": 1.0, "index_bytes": 2 * 10**6, "version": "1"}
+
+    engines = {"zipfian": engine([({}, 1.0, 0.5)]), "seismic": engine([({"cut": 3}, 0.7, 0.1), ({"cut": 9}, 0.9, 1.0)])}
+    text = curves.table([{"workload": "w", "documents": 1000, "k": 10, "engines": engines, "left_out": {"x": "why"}}])
+    assert "| zipfian 1 | exact | 1.000 | 0.500 / 1.000 | 1.00 | 1.0 | 2 |" in text
+    assert "| seismic 1 | cut 9 | 0.900 | 1.000 / 2.000 | 2.00 |  |  |" in text
+    assert "Left out: x (why)." in text
