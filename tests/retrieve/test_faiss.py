@@ -107,6 +107,19 @@ def test_what_does_not_fit_is_changed_and_said() -> None:
     assert fitted(FAMILIES["bm25v-ivfpq"], 1_300, 384)[0].bits == 5
 
 
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+@pytest.mark.parametrize("n", [1, 15, 16, 23, 24])
+def test_a_handful_of_vectors_is_indexed_or_refused_in_words(name: str, n: int) -> None:
+    pytest.importorskip("faiss", reason="the extra 'faiss' is not installed")
+    few = DenseSearcher.from_array(np.eye(24, dtype=np.float32)[:n])
+    least = {"ivf-pq": 16, "opq-pq": 24}.get(FAMILIES[name].family, 1)  # FAISS itself dies of OPQ under 24 dimensions
+    if n < least:
+        with pytest.raises(InvalidInput, match=f"at least {least} vectors, there are {n}: use 'flat'"):
+            FaissIndex.build(few, name)
+        return
+    assert FaissIndex.build(few, name).find(np.eye(24, dtype=np.float32)[0], 1).docs.tolist() == [0]
+
+
 def test_bad_input(searcher: DenseSearcher, indexes: dict[str, FaissIndex]) -> None:
     with pytest.raises(InvalidInput, match="unknown FAISS index 'annoy'"):
         FaissIndex.build(searcher, "annoy")

@@ -25,6 +25,9 @@ Family = Literal["flat", "ivf-flat", "ivf-pq", "opq-pq", "hnsw"]
 POINTS_PER_CENTROID = 39
 """FAISS warns below so many training vectors per centroid; lists and code bits are chosen to stay above."""
 
+LEAST_BITS = 4
+"""Of a sub-quantiser; FAISS trains none on fewer vectors than it has values."""
+
 OPQ_ROUNDS = 5
 """Rounds in which OPQ turns the space and fits codes to it. Each of FAISS' 50 takes a full singular value decomposition
 of dim x dim, 5 s at 1,280 dimensions: minutes in all. Most of the gain comes first (overlap with the exact ten on
@@ -110,7 +113,12 @@ def fitted(settings: FaissSettings, n: int, dim: int) -> tuple[FaissSettings, tu
         m = nearest_divisor(dim, settings.m)
         if m != settings.m:
             notes.append(f"m={settings.m} does not divide {dim}: m={m}")
-    able = next((b for b in (8, 7, 6, 5) if n >= POINTS_PER_CENTROID * 2**b), 4)
+        # FAISS refuses to train fewer codes than a sub-quantiser has values; OPQ's rotation, fitted to fewer vectors
+        # than dimensions, writes past its memory and takes the process with it.
+        least = max(2**LEAST_BITS, dim if settings.family == "opq-pq" else 0)
+        if n < least:
+            raise InvalidInput(f"{settings.family} needs at least {least} vectors, there are {n}: use 'flat'")
+    able = next((b for b in (8, 7, 6, 5) if n >= POINTS_PER_CENTROID * 2**b), LEAST_BITS)
     bits = able if settings.bits is None else settings.bits
     if settings.family in ("ivf-pq", "opq-pq") and bits > able:
         notes.append(f"{bits} bits need {POINTS_PER_CENTROID * 2**bits} vectors, there are {n}: {able} bits")
