@@ -18,6 +18,7 @@ from experiments import (
     needles,
     photo_queries,
     quality,
+    short_texts,
     together,
     trials,
 )
@@ -50,6 +51,7 @@ TABLES: dict[str, Table] = {
         multilingual,
         needles,
         quality,
+        short_texts,
         confidence,
         together,
         photo_queries,

@@ -110,6 +110,7 @@ def _summary(args: argparse.Namespace, vocabulary: SaeVocabulary) -> int:
         "encoder": vocabulary.encoder_info.get("title") or vocabulary.encoder_info.get("name"),
         "dimensions": vocabulary.dim,
         "terms per token": {"trained with": vocabulary.trained_k, "used with": vocabulary.k},
+        "terms per item wanted at least": vocabulary.k_least,
         "terms per item at most": vocabulary.k_post,
         "fingerprint": vocabulary.fingerprint,
     }

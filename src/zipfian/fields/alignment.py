@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Source = Literal["text", "image"]
 
-USE = ("k", "pooling", "k_post", "min_weight", "preset")
+USE = ("k", "k_least", "pooling", "k_post", "min_weight", "preset")
 """Settings of visual words that heads and table keep of their training."""
 
 _LOCK = threading.Lock()

@@ -98,7 +98,7 @@ class EncodedField(PostingField):
         if not self.located:
             return {}
         encoded = query.encoded(self.model.encoder)
-        fired = self.vocabulary.evidence(encoded, [int(t) for t in wanted])
+        fired = self.vocabulary.evidence(encoded, [int(t) for t in wanted], asked=True)
         return {term: places_of(encoded, rows, query.text, query.language) for term, rows in fired.items()}
 
     def to_json(self) -> dict[str, Any]:

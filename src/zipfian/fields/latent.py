@@ -44,7 +44,7 @@ class Latent(SaeField):
     query_encoder
         `table` prepares queries without the neural network unless a search says otherwise.
     use
-        Settings of the vocabulary: `k`, `pooling`, `k_post`, `preset`.
+        Settings of the vocabulary: `k`, `k_least`, `pooling`, `k_post`, `preset`.
 
     Raises
     ------
@@ -111,7 +111,7 @@ class Latent(SaeField):
             return {}
         encoded = query.encoded(self.model.encoder)
         out: dict[Term, list[str]] = {}
-        for term, rows in self.vocabulary.evidence(encoded, [int(t) for t in wanted]).items():
+        for term, rows in self.vocabulary.evidence(encoded, [int(t) for t in wanted], asked=True).items():
             words = (word_around(text, *encoded.places[token].tolist()) for token, _ in rows)
             out[term] = list(dict.fromkeys(text[a:b] for a, b in words))
         return out

@@ -31,7 +31,7 @@ class Visual(SaeField):
     pruning
         Which of a document's terms are kept; all by default.
     use
-        Settings of the vocabulary: `k`, `pooling`, `k_post`, `preset`.
+        Settings of the vocabulary: `k`, `k_least`, `pooling`, `k_post`, `preset`.
 
     Raises
     ------

@@ -50,9 +50,12 @@ class Vocabulary(Protocol):
         ...
 
     def evidence(
-        self, encoded: Encoded, wanted: Collection[int] | None = None
+        self, encoded: Encoded, wanted: Collection[int] | None = None, *, asked: bool = False
     ) -> Mapping[int, list[tuple[int, float]]]:
-        """For each `wanted` term of an item (`encoded`) the tokens that fired it and how strongly, strongest first."""
+        """For each `wanted` term of an item (`encoded`) the tokens that fired it and how strongly, strongest first.
+
+        `asked`: the item is a query, where queries are read otherwise than documents.
+        """
         ...
 
     def label(self, term: int) -> str:

@@ -24,6 +24,9 @@ class FieldDefaults:
 
     k: int = 16
     """Terms of a token."""
+    k_least: int | None = None
+    """Terms of an item wanted at least: a short one takes more of each token, up to the k of the training, until it has
+    so many. None: `k` of each token, however short the item."""
     pooling: Pooling = "sum"
     """How the tokens of an item are put together."""
     k_post: int | None = None
@@ -40,8 +43,9 @@ class FieldDefaults:
 
     def __post_init__(self) -> None:
         _whole("k", self.k)
-        if self.k_post is not None:
-            _whole("k_post", self.k_post)
+        for name in ("k_least", "k_post"):
+            if (most := getattr(self, name)) is not None:
+                _whole(name, most)
         if self.k_query is not None and self.k_query != "k_post":
             _whole("k_query", self.k_query)
         if self.pooling not in ("sum", "max"):

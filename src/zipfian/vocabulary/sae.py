@@ -83,15 +83,17 @@ class SaeVocabulary:
 
     @classmethod
     def load(
-        cls, model: str | Path, *, k: int | None = None, pooling: Pooling | None = None, k_post: int | None = UNSET,
-        min_weight: float = 0.0, preset: str | None = None,
+        cls, model: str | Path, *, k: int | None = None, k_least: int | None = UNSET, pooling: Pooling | None = None,
+        k_post: int | None = UNSET, min_weight: float = 0.0, preset: str | None = None,
     ) -> SaeVocabulary:  # fmt: skip
         """A shipped vocabulary by name, or one in a folder.
 
         Parameters
         ----------
         k
-            Terms of a token; need not be that of the training.
+            Terms of a token; need not be that of the training. Given alone, it holds for short items, too.
+        k_least
+            Terms of an item wanted at least; short ones take more of each token, up to the k of the training.
         pooling
             `sum` or `max` over the tokens of an item.
         k_post
@@ -106,6 +108,8 @@ class SaeVocabulary:
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         if k_post is not UNSET:
             changes["k_post"] = k_post
+        if k_least is not UNSET or k is not None:
+            changes["k_least"] = None if k_least is UNSET else k_least
         return cls(files, _defaults(files.settings, preset).changed(changes), min_weight, preset)
 
     def to_json(self) -> dict[str, Any]:
@@ -115,6 +119,7 @@ class SaeVocabulary:
             "version": self.version,
             "model": self._files.model,
             "k": self.k,
+            "k_least": self.k_least,
             "pooling": self.pooling,
             "k_post": self.k_post,
             "min_weight": self.min_weight,
@@ -131,6 +136,7 @@ class SaeVocabulary:
         found.version(cls.version)
         model, k = found.text("model", limits.MAX_PATH_CHARS), found.whole("k", 1, limits.MAX_SAE_TERMS)
         pooling: Any = found.choice("pooling", ("sum", "max"))
+        k_least = found.whole("k_least", 1, limits.MAX_SAE_TERMS) if found.has("k_least") else None
         k_post = found.whole("k_post", 1, limits.MAX_SAE_TERMS) if found.has("k_post") else None
         min_weight = found.number("min_weight", 0.0, limits.MAX_WEIGHT)
         named = found.text("preset") if found.has("preset") else None
@@ -138,7 +144,8 @@ class SaeVocabulary:
         table_sha256 = found.text("table_sha256") if found.has("table_sha256") else None
         found.end()
         check_files(model, sha256, table_sha256)
-        return cls.load(model, k=k, pooling=pooling, k_post=k_post, min_weight=min_weight, preset=named)
+        use = {"k": k, "k_least": k_least, "pooling": pooling, "k_post": k_post}
+        return cls.load(model, **use, min_weight=min_weight, preset=named)
 
     # ------------------------------------------------------------------ settings
 
@@ -146,6 +153,11 @@ class SaeVocabulary:
     def k(self) -> int:
         """Terms of a token at most."""
         return self.defaults.k
+
+    @property
+    def k_least(self) -> int | None:
+        """Terms of an item wanted at least; None: `k` of each token is all."""
+        return self.defaults.k_least
 
     @property
     def pooling(self) -> Pooling:
@@ -165,6 +177,8 @@ class SaeVocabulary:
             "pooling": self.pooling, "k_post": self.k_post, "min_weight": self.min_weight,
             "query": (self.defaults.query, self.defaults.query_cap),
         }  # fmt: skip
+        if self.k_least is not None:
+            known["k_least"] = self.k_least
         digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
         return f"sae-{self.version}:{self.name}:{digest[:20]}"
 
@@ -208,23 +222,24 @@ class SaeVocabulary:
 
     def terms(self, encoded: Encoded) -> Terms:
         """The terms of an item."""
-        return self._pruned(self._pooled(*self.activations(encoded.vectors)), self.k_post)
+        return self._item(*self._filled(*self.activations(encoded.vectors, self._depth)))
 
     def terms_many(self, items: Sequence[Encoded]) -> list[Terms]:
         """The terms of each item, projected alone."""
         return [self.terms(item) for item in items]
 
-    def evidence(self, encoded: Encoded, wanted: Collection[int] | None = None) -> dict[int, list[tuple[int, float]]]:
+    def evidence(
+        self, encoded: Encoded, wanted: Collection[int] | None = None, *, asked: bool = False
+    ) -> dict[int, list[tuple[int, float]]]:
         """For each wanted term of the item (by default all it has) the tokens that fired it, strongest first.
 
-        A token counts where the term was among its k strongest; with `sum` the strengths add up to the weight.
+        A token counts where the term was among its strongest, as many as `terms` took, or `query` where `asked`; with
+        `sum` the strengths add up to the weight.
         """
-        found, values = self.activations(encoded.vectors)
-        chosen = (
-            self._pruned(self._pooled(found, values), self.k_post).ids
-            if wanted is None
-            else np.asarray(list(wanted), np.int64)
-        )
+        found, values = self.activations(encoded.vectors, self.k if asked else self._depth)
+        if not asked:
+            found, values = self._filled(found, values)
+        chosen = self._item(found, values).ids if wanted is None else np.asarray(list(wanted), np.int64)
         tokens, places = np.nonzero(np.isin(found, chosen) & (values > 0))
         out: dict[int, list[tuple[int, float]]] = {}
         for token, place in zip(tokens.tolist(), places.tolist(), strict=True):
@@ -236,11 +251,11 @@ class SaeVocabulary:
     @property
     def compact_form(self) -> str:
         """Names what `compact` makes: other settings of use share it, another autoencoder does not."""
-        return f"sae-{REVISION}:{self._files.sha256[:32]}:top-{max(COMPACT_K, self.k)}"
+        return f"sae-{REVISION}:{self._files.sha256[:32]}:top-{max(COMPACT_K, self._depth)}"
 
     def compact(self, encoded: Encoded) -> dict[str, Array]:
         """The strongest activations of every token and where the tokens are: all that any k needs."""
-        found, values = self.activations(encoded.vectors, min(max(COMPACT_K, self.k), self.n_terms))
+        found, values = self.activations(encoded.vectors, min(max(COMPACT_K, self._depth), self.n_terms))
         small = np.uint16 if self.n_terms < 2**16 else np.int32  # absent ones are known by their value, 0
         arrays: dict[str, Array] = {"terms": found.astype(small), "values": values, "places": encoded.places}
         if encoded.grid is not None:
@@ -249,26 +264,22 @@ class SaeVocabulary:
 
     def from_compact(self, arrays: Mapping[str, Array]) -> Terms:
         """The terms of an item from what `compact` kept; bit for bit those of `terms`."""
-        return self._pruned(self._pooled(*self._kept(arrays)), self.k_post)
+        return self._item(*self._filled(*self._kept(arrays, self._depth)))
 
     def query_compact(self, arrays: Mapping[str, Array]) -> Terms:
         """As `query`, from what `compact` kept."""
-        return self._asked(self._pooled(*self._kept(arrays)))
+        return self._asked(self._pooled(*self._kept(arrays, self.k)))
 
-    def _kept(self, arrays: Mapping[str, Array]) -> tuple[IntArray, FloatArray]:
+    def _kept(self, arrays: Mapping[str, Array], k: int) -> tuple[IntArray, FloatArray]:
         try:
             found, values = arrays["terms"], arrays["values"]
         except KeyError as error:
             raise InvalidInput(
                 f"the kept arrays lack {error}: they are not what `compact` of {self.name} made"
             ) from None
-        if (
-            found.shape != values.shape
-            or found.ndim != 2
-            or (len(found) and found.shape[1] < min(self.k, self.n_terms))
-        ):
-            raise InvalidInput(f"kept activations of shapes {found.shape} and {values.shape} do not hold k={self.k}")
-        found, values = found[:, : self.k].astype(np.int32), values[:, : self.k].astype(np.float32)
+        if found.shape != values.shape or found.ndim != 2 or (len(found) and found.shape[1] < min(k, self.n_terms)):
+            raise InvalidInput(f"kept activations of shapes {found.shape} and {values.shape} do not hold k={k}")
+        found, values = found[:, :k].astype(np.int32), values[:, :k].astype(np.float32)
         if (((found < 0) | (found >= self.n_terms)) & (values > 0)).any():
             raise InvalidInput(
                 f"kept activations name terms that are not below {self.n_terms:,}: made by another vocabulary"
@@ -338,6 +349,24 @@ class SaeVocabulary:
         return 0
 
     # ------------------------------------------------------------------ inside
+
+    @property
+    def _depth(self) -> int:
+        """Terms of a token that an item may take."""
+        return self.k if self.k_least is None else max(self.k, min(self.trained_k, self.n_terms))
+
+    def _filled(self, found: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+        """As many of each token's terms as make `k_least` of the item, `k` of each at least."""
+        if self.k_least is None:
+            return found, values
+        k = self.k
+        while k < found.shape[1] and np.unique(found[:, :k][values[:, :k] > 0]).size < self.k_least:
+            k += 1
+        return found[:, :k], values[:, :k]
+
+    def _item(self, found: IntArray, values: FloatArray) -> Terms:
+        """What an item keeps of its tokens' terms."""
+        return self._pruned(self._pooled(found, values), self.k_post)
 
     def _pooled(self, found: IntArray, values: FloatArray) -> Terms:
         return self._pool(found, values, largest=self.pooling == "max")

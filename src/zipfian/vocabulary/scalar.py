@@ -189,7 +189,9 @@ class ScalarVocabulary:
         """The terms of a document from what `compact` kept."""
         return self.terms(arrays["pooled"])
 
-    def evidence(self, encoded: Encoded, wanted: Collection[int] | None = None) -> dict[int, list[tuple[int, float]]]:
+    def evidence(
+        self, encoded: Encoded, wanted: Collection[int] | None = None, *, asked: bool = False
+    ) -> dict[int, list[tuple[int, float]]]:
         """Nothing: a component of a pooled vector comes from the whole item and has no place in it."""
         return {}
 

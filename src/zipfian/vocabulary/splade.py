@@ -121,7 +121,9 @@ class SpladeVocabulary:
         known, indices = np.unique(ids[kept], return_inverse=True)
         return FieldBatch(indptr, known.astype(np.int64), indices.astype(np.int32), steps[kept])
 
-    def evidence(self, encoded: Encoded, wanted: Collection[int] | None = None) -> dict[int, list[tuple[int, float]]]:
+    def evidence(
+        self, encoded: Encoded, wanted: Collection[int] | None = None, *, asked: bool = False
+    ) -> dict[int, list[tuple[int, float]]]:
         """For each term the row of `encoded` that holds its weight; `encoded.places` there is the text behind it."""
         self._check(encoded)
         weights = encoded.vectors[:, 0].tolist()
