@@ -22,8 +22,6 @@ from benchmarks.engines.approximate import Approximate
 from benchmarks.speed import Remote
 
 KEPT = Path("results/speed/curves.json")
-SLOW = {"kannolo": ("visual-1m", "latent-200k", "lexical-1m")}
-"""A graph over this many documents takes more than ten minutes to build on one processor: left out, and said."""
 
 
 def settings_of(engine: str) -> Sequence[dict[str, Any]]:
@@ -38,9 +36,6 @@ def run(name: str, engines: Sequence[str], k: int, passes: int, queries: int, pr
     ready: list[tuple[Remote, dict[str, Any]]] = []
     try:
         for engine in engines:
-            if name in SLOW.get(engine, ()):
-                left_out[engine] = "more than ten minutes to build"
-                continue
             remote = Remote(engine, name, processor)
             built = remote.first if "left_out" in remote.first else remote.ask("build")
             if "left_out" in built:
