@@ -126,6 +126,7 @@ def _work(
 
 def _known(readers: Sequence[Reader], encoder: Any, sample: Sequence[str]) -> float:
     """The share of a sample that the user's cache has for all of these fields."""
+    from zipfian.encode.base import cache_key
     from zipfian.encode.cache import EncodingCache, content_hash
 
     cache = EncodingCache()
@@ -136,7 +137,7 @@ def _known(readers: Sequence[Reader], encoder: Any, sample: Sequence[str]) -> fl
             content = content_hash(item, encoder.kind)
         except (OSError, ZipfianError):
             continue
-        found += all(cache.get(f"{encoder.fingerprint}\n{form}", content) is not None for form in forms)
+        found += all(cache.get(cache_key(encoder, form), content) is not None for form in forms)
     return found / len(sample) if sample else 0.0
 
 

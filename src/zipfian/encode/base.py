@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
+from zipfian.device import Precision
 from zipfian.errors import InvalidInput, ZipfianError, shown
 from zipfian.types import Encoded
 
@@ -76,6 +77,32 @@ def languages_of(encoder: object) -> frozenset[str] | None:
             f"the languages of an encoder are a set of ISO 639-1 codes such as {{'en', 'de'}}, not {shown(found)}"
         )
     return frozenset(found)
+
+
+def kept_form(encoder: object, form: str) -> str:
+    """The name under which a cache keeps a `form` of an encoder's results: half precision has a name of its own.
+
+    The fingerprint is the same in every precision, because an index made in one is searched in another. A cache is not
+    to mix them: whoever asks for float32 gets float32.
+    """
+    precision = getattr(encoder, "precision", "float32")
+    return form if precision == "float32" else f"{form}@{precision}"
+
+
+def precision_of(kept: str) -> str:
+    """The precision in which something was made that a cache keeps under this name, or under a key that ends in it."""
+    found = kept.rpartition("@")[2]
+    return found if found in get_args(Precision) else "float32"
+
+
+def plain_form(kept: str) -> str:
+    """The name, or the key, without the precision."""
+    return kept.removesuffix(f"@{precision_of(kept)}")
+
+
+def cache_key(encoder: Encoder[Any], form: str) -> str:
+    """What the encode cache knows a `form` of an encoder's results by."""
+    return f"{encoder.fingerprint}\n{kept_form(encoder, form)}"
 
 
 def fingerprint(name: str, settings: Mapping[str, Any]) -> str:
