@@ -15,7 +15,7 @@ from typing import Any
 from zipfian.collection.items import OBJECT_BYTES, arrays_nbytes
 from zipfian.collection.languages import listed, named, readable
 from zipfian.collection.trust import IMAGE_COLUMN, Trust
-from zipfian.encode.base import Encoder, cache_key, groups, kept_form, languages_of
+from zipfian.encode.base import Encoder, at_once, cache_key, groups, kept_form, languages_of
 from zipfian.encode.cache import EncodingCache, content_hash
 from zipfian.encode.passages import Reading, passages
 from zipfian.encode.registry import find
@@ -71,6 +71,11 @@ class Encoding:
         return bool(self._passes or self._plain)
 
     @property
+    def at_once(self) -> int:
+        """How many times as many items as usual are worth handing over together."""
+        return max((at_once(own.encoder) for own in self._passes.values()), default=1)
+
+    @property
     def forms(self) -> list[Form]:
         """What is asked of the cache: every encoder with every kind of arrays that some field needs of it."""
         wanted = {
@@ -86,7 +91,7 @@ class Encoding:
         for own in self._passes.values():
             rows: list[tuple[int, Item]] = []
             readers = list(own.readers.values())
-            for group in groups(self._contents(items, own, rows, problems)):
+            for group in groups(self._contents(items, own, rows, problems), at_once(own.encoder)):
                 chosen, rows[:] = rows[: len(group)], rows[len(group) :]
                 for (i, row), outcome in zip(chosen, self._group(own.encoder, readers, group), strict=True):
                     if isinstance(outcome, Problem):

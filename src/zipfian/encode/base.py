@@ -118,15 +118,21 @@ GROUP_BYTES = 32 * 1024 * 1024
 """Of pictures that are in memory already."""
 
 
-def groups(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """Consecutive items, as many as are worth encoding together and fit in memory."""
+def at_once(encoder: object) -> int:
+    """How many times as many items as usual an encoder takes at once: a GPU wants many to be busy."""
+    found: int = getattr(encoder, "at_once", 1)
+    return found
+
+
+def groups(items: Iterable[Any], times: int = 1) -> Iterator[list[Any]]:
+    """Consecutive items, as many as are worth encoding together and fit in memory; `times` as many as usual."""
     group: list[Any] = []
     full = 0.0
     for item in items:
         size = 0.0
         if isinstance(item, str | bytes):
-            size = len(item) / (GROUP_CHARS if isinstance(item, str) else GROUP_BYTES)
-        if group and (len(group) >= GROUP_ITEMS or full + size > 1.0):
+            size = len(item) / (GROUP_CHARS if isinstance(item, str) else GROUP_BYTES) / times
+        if group and (len(group) >= GROUP_ITEMS * times or full + size > 1.0):
             yield group
             group, full = [], 0.0
         group.append(item)
