@@ -30,7 +30,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[
 
 HUB := .venv-hub
 HUB_READY := $(HUB)/.ready
-HUB_TESTS := tests/train tests/encode/hub tests/cli/test_train.py tests/cli/test_train_align.py tests/cli/test_picture_model.py tests/tools/training
+HUB_TESTS := tests/train tests/device tests/encode/hub tests/cli/test_train.py tests/cli/test_train_align.py tests/cli/test_picture_model.py tests/tools/training
 WITH_HUB ?= yes
 WITH_CLUSTER ?= yes
 CLUSTER_TESTS := tests/cluster
@@ -65,7 +65,7 @@ test: $(READY)  ## lint, format, types and all tests; WORKERS=0: one by one; WIT
 
 test-hub: $(READY)  ## training and hub tests, with torch; WITH_HUB=no leaves them out, =must insists
 	@if [ "$(WITH_HUB)" != no ] && $(MAKE) --no-print-directory $(HUB_READY); then \
-	  ZIPFIAN_MUST="$(if $(filter must,$(WITH_HUB)),tests/train tests/encode/hub)" \
+	  ZIPFIAN_MUST="$(if $(filter must,$(WITH_HUB)),tests/train tests/device tests/encode/hub)" \
 	    $(HUB)/bin/python -m pytest $(HUB_TESTS) $(ARGS) || [ $$? -eq 5 -a "$(WITH_HUB)" != must ]; \
 	elif [ "$(WITH_HUB)" = must ]; then \
 	  echo "WITH_HUB=must, and $(HUB_TESTS) were left out: no environment with torch could be made in $(HUB);" >&2; \

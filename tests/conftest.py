@@ -10,6 +10,7 @@ skip's reason begins with NO, as in "NO OPENSEARCH TESTS: ...", and says what to
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections import Counter
 from typing import Any
@@ -59,6 +60,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return scheduler
 
 
+def cuda_devices() -> int:
+    """How many torch sees; 0 where there is no torch."""
+    if importlib.util.find_spec("torch") is None:
+        return 0
+    import torch
+
+    return int(torch.cuda.device_count()) if torch.cuda.is_available() else 0
+
+
 def tell_apart(items: list[pytest.Item]) -> None:
     """Number tests of one name, such as schemathesis makes: several processes would run only one of them."""
     seen: Counter[str] = Counter()
@@ -69,8 +79,13 @@ def tell_apart(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """One process of several begins with what takes long; tests marked `soak` run only when asked for."""
+    """One process of several begins with what takes long; tests marked `soak` run only when asked for, and those
+    marked `cuda` where there is a GPU."""
     tell_apart(items)
+    on_gpu = [item for item in items if item.get_closest_marker("cuda")]
+    if on_gpu and not cuda_devices():
+        for item in on_gpu:
+            item.add_marker(pytest.mark.skip(reason="no CUDA device here"))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: place_of(item.nodeid))
     if SOAK:

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "zipfian"
 
 FLOW: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "limits"),
-    ("deadline",),
+    ("deadline", "device"),
     ("recent",),
     ("types", "objects"),
     ("language", "storage"),

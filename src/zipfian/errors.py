@@ -163,6 +163,27 @@ def room_for(path: Path) -> Iterator[None]:
         ) from error
 
 
+class DeviceMemory(ZipfianError, MemoryError):
+    """A GPU has no room for the least that can be done at a time."""
+
+    def __init__(self, device: str, what: str, instead: str) -> None:
+        super().__init__(
+            f"device {device!r} has too little free memory for {what}. Look at `nvidia-smi` for what else uses it, "
+            f"{instead}"
+        )
+
+
+class DeviceFailed(ZipfianError, RuntimeError):
+    """A GPU or its driver broke down in the middle; nothing that was complete before is lost."""
+
+    def __init__(self, device: str, cause: BaseException) -> None:
+        said = str(cause).strip().partition("\n")[0][:300] or type(cause).__name__
+        super().__init__(
+            f"device {device!r} failed: {said}. What was complete before is kept: repeat the command in a new process, "
+            "and it goes on from there; device='cpu' does without the device"
+        )
+
+
 class IndexNotFound(ZipfianError, FileNotFoundError):
     """The path holds no collection."""
 

@@ -180,7 +180,7 @@ def test_the_paths_for_a_gpu_compute_the_same() -> None:
     import torch
 
     from zipfian.train.model import TopKSae
-    from zipfian.train.topk import grouped_top_k
+    from zipfian.vocabulary.topk import grouped_top_k
 
     rows = torch.randn(50, 4_096, generator=torch.Generator().manual_seed(0))
     for k in (1, 16, 32):

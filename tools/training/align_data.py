@@ -15,8 +15,8 @@ from training.image_encoder import Lite2, Pictures, patch_matrix, precision, rea
 from training.ranking import Scoring, own_idf, stored
 from training.text_encoder import MiniLM, hidden_states, tokenise
 from zipfian.train.align import CaptionedImages
-from zipfian.train.topk import top_k
 from zipfian.vocabulary._sae_weights import load_weights
+from zipfian.vocabulary.topk import top_k
 
 LOWEST_SHARE = (0.5, 0.3)
 TRAINING = ("train", "extra")

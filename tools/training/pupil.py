@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from training.ranking import Scoring, heaviest, idf
 from training.teacher import Lessons
 from zipfian.train.sae import TrainResult
-from zipfian.train.topk import top_k
+from zipfian.vocabulary.topk import top_k
 
 EPS = 1e-6
 USE = Scoring(4.0, 0.7, 0.65)

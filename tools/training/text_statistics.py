@@ -16,7 +16,7 @@ from texts import Array
 
 from training.codes import Fired
 from training.text_encoder import Pieces
-from zipfian.train.topk import top_k
+from zipfian.vocabulary.topk import top_k
 
 FIXED = 2.0**16
 VOCABULARY = 30_522

@@ -62,6 +62,19 @@ def refuse(args: argparse.Namespace, names: Iterable[str], purpose: str) -> None
             raise InvalidInput(f"--{name.replace('_', '-')} {purpose}")
 
 
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Where encoders run: the same for every command that has them read documents."""
+    parser.add_argument(
+        "--device", metavar="NAME",
+        help="where encoders of texts and models of the hub run: cpu (the default), cuda, cuda:N, or auto: a GPU where "
+        "there is one (extra gpu). Searching needs none",
+    )  # fmt: skip
+    parser.add_argument(
+        "--precision", choices=("float32", "float16", "bfloat16"),
+        help="of encoders of texts on a GPU: float32 (the default), or half precision, kept apart in the encode cache",
+    )  # fmt: skip
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a source is read: the same for every command that reads one."""
     parser.add_argument("--id-column", metavar="NAME", help="column of a record that holds the id")

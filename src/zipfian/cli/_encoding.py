@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zipfian.cli._arguments import refuse
 from zipfian.cli._output import Progress, human_bytes, human_seconds, note
-from zipfian.errors import WeightsNotFound, ZipfianError
+from zipfian.errors import InvalidInput, WeightsNotFound, ZipfianError
 from zipfian.ingest.source import SAMPLE_CHARS, Survey
 
 if TYPE_CHECKING:
@@ -51,6 +53,29 @@ class Work:
         if self.known >= SMALL_SHARE:
             amount += f", {100 * self.known:.0f} % of them in the cache from before"
         return f"encoding {amount}: {took}; the cache keeps about {human_bytes(self.nbytes)}"
+
+
+def check_device(args: argparse.Namespace) -> None:
+    """What can be wrong with --device and --precision is said before a source is read."""
+    from zipfian.device import checked_device
+
+    if args.device is None:
+        refuse(args, ["precision"], "is for encoders on a GPU: name one with --device")
+        return
+    args.device = checked_device(args.device, "--device")
+    if args.device == "cpu" and args.precision is not None:
+        raise InvalidInput(f"--precision {args.precision} is for encoders on a GPU, and these run on the processor")
+
+
+def place(fields: Iterable[Field], args: argparse.Namespace) -> None:
+    """Have the encoders of the fields run where --device says; which of them cannot is said."""
+    from zipfian.encode.registry import move
+
+    if args.device in (None, "cpu"):
+        return
+    for spec in dict.fromkeys(field.encoder for field in fields if field.encoder is not None):
+        if not move(spec, args.device, args.precision or "float32"):
+            note(f"{spec.fingerprint.partition(':')[0]} runs on the processor: it has no code for a GPU")
 
 
 def fetch_weights(fields: Iterable[Field], advice: str = ADVICE, *, asked: bool = False) -> None:
@@ -126,6 +151,7 @@ def _work(
 
 def _known(readers: Sequence[Reader], encoder: Any, sample: Sequence[str]) -> float:
     """The share of a sample that the user's cache has for all of these fields."""
+    from zipfian.encode.base import cache_key
     from zipfian.encode.cache import EncodingCache, content_hash
 
     cache = EncodingCache()
@@ -136,7 +162,7 @@ def _known(readers: Sequence[Reader], encoder: Any, sample: Sequence[str]) -> fl
             content = content_hash(item, encoder.kind)
         except (OSError, ZipfianError):
             continue
-        found += all(cache.get(f"{encoder.fingerprint}\n{form}", content) is not None for form in forms)
+        found += all(cache.get(cache_key(encoder, form), content) is not None for form in forms)
     return found / len(sample) if sample else 0.0
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _encoding, _fields, _skipped
-from zipfian.cli._arguments import add_reading
+from zipfian.cli._arguments import add_device, add_reading
 from zipfian.cli._output import (
     Progress,
     human_bytes,
@@ -28,6 +28,7 @@ from zipfian.ingest.follow import LEAVE_OUT
 from zipfian.ingest.source import BadItem, FoundDocument, Source
 
 if TYPE_CHECKING:
+    from zipfian.collection.encoding import Problem
     from zipfian.encode.shards import ShardWriter
     from zipfian.fields import Field
 
@@ -35,6 +36,8 @@ AT_ONCE = 256
 PICTURES_AT_ONCE = 32
 CHARS_AT_ONCE = 60_000
 """Documents handed to the encoders together: few enough that progress is seen and memory stays small."""
+AHEAD = 3
+"""Batches under way where encoders are on a GPU: one is read and tokenised, one encoded, one packed and written."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"ways to search, of {', '.join(_fields.NAMES)} (by default what suits the source)",
     )
     add_reading(parser)
+    add_device(parser)
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
 
 
@@ -84,8 +88,10 @@ def run(args: argparse.Namespace) -> int:
     from zipfian.encode.shards import ShardWriter
 
     start = time.perf_counter()
+    _encoding.check_device(args)
     source = source_of(args)
     fields = _chosen(args, source)
+    _encoding.place(fields.values(), args)
     forms = _forms(fields)
     if not forms:
         raise InvalidInput(
@@ -135,16 +141,22 @@ def _about(args: argparse.Namespace, fields: dict[str, Field]) -> dict[str, Any]
 def _encode(args: argparse.Namespace, source: Source, fields: dict[str, Field], writer: ShardWriter) -> Summary:
     """Every document of the share through the encoders; what was made is kept by the writer."""
     from zipfian.collection.encoding import Encoding
+    from zipfian.encode.session import in_order
     from zipfian.fields.item import Item
 
     summary = Summary()
     encoding = Encoding({name: field for name, field in fields.items() if field.encoder is not None}, writer)
     pictures = any(field.reads == "image" for field in fields.values())
+    times = encoding.at_once
+
+    def fill(batch: list[FoundDocument]) -> tuple[list[FoundDocument], dict[int, Problem]]:
+        return batch, encoding.fill([Item(d.id, d.text, {}, {}, {}, 0, image=d.image) for d in batch])
+
     try:
         with Progress(f"encoding {args.shard[0]}/{args.shard[1]}") as progress:
-            for batch in _batches(_share(args, source, summary), pictures):
-                items = [Item(d.id, d.text, {}, {}, {}, 0, image=d.image) for d in batch]
-                for at, problem in sorted(encoding.fill(items).items()):
+            found = _batches(_share(args, source, summary), pictures, times)
+            for batch, problems in in_order(fill, found, AHEAD) if times > 1 else map(fill, found):
+                for at, problem in sorted(problems.items()):
                     bad = BadItem(batch[at].where, str(problem).removeprefix(f"{batch[at].image}: "))
                     _on_bad(args, bad, summary)
                 summary.documents += len(batch)
@@ -172,14 +184,14 @@ def _share(args: argparse.Namespace, source: Source, summary: Summary) -> Iterat
             yield found
 
 
-def _batches(documents: Iterator[FoundDocument], pictures: bool) -> Iterator[list[FoundDocument]]:
+def _batches(documents: Iterator[FoundDocument], pictures: bool, times: int = 1) -> Iterator[list[FoundDocument]]:
     batch: list[FoundDocument] = []
     chars = images = 0
     for document in documents:
         batch.append(document)
         chars += len(document.text or "")
         images += pictures and document.image is not None
-        if len(batch) >= AT_ONCE or chars >= CHARS_AT_ONCE or images >= PICTURES_AT_ONCE:
+        if len(batch) >= AT_ONCE * times or chars >= CHARS_AT_ONCE * times or images >= PICTURES_AT_ONCE:
             yield batch
             batch, chars, images = [], 0, 0
     if batch:

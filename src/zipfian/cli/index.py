@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zipfian.cli import _allowed, _encoding, _fields, _shards, _skipped
-from zipfian.cli._arguments import add_reading, positive, refuse
+from zipfian.cli._arguments import add_device, add_reading, positive, refuse
 from zipfian.cli._collection import add_trust, collection_class, folder_of, how_to_add, opened, place, trusted
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
 from zipfian.cli._picture_model import PictureModel
@@ -79,6 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--prefix", default="", metavar="TEXT", help="put before every id of this source")
     add_reading(parser)
+    add_device(parser)
     add_trust(parser)
     parser.add_argument("--take-over", action="store_true", help="replace documents of the same id from other sources")
     parser.add_argument("--keep-missing", action="store_true", help="keep documents that the source no longer has")
@@ -98,6 +99,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it."""
     start = time.perf_counter()
+    _encoding.check_device(args)
     if args.source is None and not args.add_field:
         raise InvalidInput("nothing to do: name a SOURCE to index, or a field to add with --add-field")
     if args.source is None:
@@ -114,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     status, done = 0, None
     if args.add_field:
         names = [name for given in args.add_field for name in _fields.parse(given)]
-        out["added_fields"] = add_fields(args.into, names, trusted(args))
+        out["added_fields"] = add_fields(args, names)
     if args.source is not None:
         done = follow(args)
         out |= done.told
@@ -157,6 +159,7 @@ def follow(args: argparse.Namespace) -> Followed:
     with closing(_open_or_create(args, source, survey, shards, model)) as collection:
         fields = collection.fields
         is_new = len(collection) == 0
+        _encoding.place(fields.values(), args)
         if shards is None:
             _encoding.fetch_weights(fields.values())
             _announce(source, survey, fields, is_new)
@@ -293,16 +296,18 @@ def _some_pictures(source: Source) -> list[str]:
     return out
 
 
-def add_fields(path: Path, names: list[str], options: dict[str, Any]) -> list[str]:
+def add_fields(args: argparse.Namespace, names: list[str]) -> list[str]:
     """Give every document more fields, each committed by itself."""
     from zipfian.fields.named import default_field
 
-    with opened(path, "w", **options) as collection:
+    path: Path = args.into
+    with opened(path, "w", **trusted(args)) as collection:
         for name in names:
             if name in collection.fields:
                 raise InvalidInput(f"{path} has a field {name!r} already; it has: {', '.join(collection.fields)}")
         for name in names:
             field: Field = default_field(name, [*collection.fields, name])
+            _encoding.place([field], args)
             _encoding.fetch_weights([field], _encoding.ADVICE.partition("; words")[0])
             note(f"adding {name} to {len(collection):,} documents; what was encoded before is not encoded again")
             try:

@@ -15,7 +15,7 @@ from typing import Any
 from zipfian.collection.items import OBJECT_BYTES, arrays_nbytes
 from zipfian.collection.languages import listed, named, readable
 from zipfian.collection.trust import IMAGE_COLUMN, Trust
-from zipfian.encode.base import Encoder, groups, languages_of
+from zipfian.encode.base import Encoder, at_once, cache_key, groups, kept_form, languages_of
 from zipfian.encode.cache import EncodingCache, content_hash
 from zipfian.encode.passages import Reading, passages
 from zipfian.encode.registry import find
@@ -71,10 +71,15 @@ class Encoding:
         return bool(self._passes or self._plain)
 
     @property
+    def at_once(self) -> int:
+        """How many times as many items as usual are worth handing over together."""
+        return max((at_once(own.encoder) for own in self._passes.values()), default=1)
+
+    @property
     def forms(self) -> list[Form]:
         """What is asked of the cache: every encoder with every kind of arrays that some field needs of it."""
         wanted = {
-            (own.encoder.fingerprint, own.encoder.kind, form): None
+            (own.encoder.fingerprint, own.encoder.kind, kept_form(own.encoder, form)): None
             for own in self._passes.values()
             for form in sorted({form for reader in own.readers.values() for form in reader.makers})
         }
@@ -86,7 +91,7 @@ class Encoding:
         for own in self._passes.values():
             rows: list[tuple[int, Item]] = []
             readers = list(own.readers.values())
-            for group in groups(self._contents(items, own, rows, problems)):
+            for group in groups(self._contents(items, own, rows, problems), at_once(own.encoder)):
                 chosen, rows[:] = rows[: len(group)], rows[len(group) :]
                 for (i, row), outcome in zip(chosen, self._group(own.encoder, readers, group), strict=True):
                     if isinstance(outcome, Problem):
@@ -180,7 +185,7 @@ def arrays_of(
         made[i] = result
         if cache is not None and isinstance(result, dict):
             for form, arrays in result.items():
-                cache.put(f"{encoder.fingerprint}\n{form}", hashes[i], arrays)
+                cache.put(cache_key(encoder, form), hashes[i], arrays)
     return (made[i] for i in range(len(contents)))
 
 
@@ -191,7 +196,7 @@ def _known(
         return None
     found: dict[str, Arrays] = {}
     for form in makers:
-        arrays = cache.get(f"{encoder.fingerprint}\n{form}", content)
+        arrays = cache.get(cache_key(encoder, form), content)
         if arrays is None:
             return None
         found[form] = arrays

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from zipfian import limits
+from zipfian.encode.base import plain_form, precision_of
 from zipfian.errors import FormatTooOld, IndexCorrupt, IndexNotFound, InvalidInput, LimitExceeded, ShardDamaged
 from zipfian.objects import JsonObject
 from zipfian.storage.layout import VERSION, FileRef, other_format
@@ -41,6 +42,16 @@ class Form:
     def key(self) -> str:
         """The fingerprint that the encode cache uses."""
         return f"{self.encoder}\n{self.form}"
+
+    @property
+    def precision(self) -> str:
+        """Of the encoder when it made them."""
+        return precision_of(self.form)
+
+    @property
+    def plain(self) -> Form:
+        """The same arrays, in whatever precision they were made."""
+        return Form(self.encoder, self.kind, plain_form(self.form))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -21,19 +22,29 @@ TOKENIZE_ITEMS = 512
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done for a list of texts, and where the results go."""
+    """What is to be done for a list of texts."""
 
-    gatherings: list[Gathering | ZipfianError]
+    items: list[Pieces | ZipfianError]
+    """The pieces of each text, or what is wrong with it."""
     jobs: list[Job]
+    """The windows of all of them, in order."""
 
-    def add(self, pieces: Pieces | ZipfianError, size: int, overlap: int, dim: int) -> None:
+    def add(self, pieces: Pieces | ZipfianError, size: int, overlap: int) -> None:
         """The next text, or what is wrong with it."""
-        if isinstance(pieces, ZipfianError):
-            self.gatherings.append(pieces)
-            return
-        jobs = jobs_of(len(self.gatherings), pieces, size, overlap)
-        self.gatherings.append(Gathering(pieces, len(jobs), dim))
-        self.jobs.extend(jobs)
+        if isinstance(pieces, Pieces):
+            self.jobs.extend(jobs_of(len(self.items), pieces, size, overlap))
+        self.items.append(pieces)
+
+
+class Results:
+    """Where the results of a plan go."""
+
+    def __init__(self, plan: Plan, dim: int) -> None:
+        parts = Counter(job.item for job in plan.jobs)
+        self.gatherings: list[Gathering | ZipfianError] = [
+            Gathering(pieces, parts[number], dim) if isinstance(pieces, Pieces) else pieces
+            for number, pieces in enumerate(plan.items)
+        ]
 
     def of(self, job: Job) -> Gathering:
         """Where a job's results go."""
@@ -78,8 +89,8 @@ class WindowedTexts(ABC):
         """Which windows go through the network together."""
 
     @abstractmethod
-    def _worker(self, plan: Plan) -> Callable[[Batch], Batch]:
-        """The network's pass over a batch, whose results it hands to the plan's gatherings."""
+    def _worker(self, results: Results) -> Callable[[Batch], Batch]:
+        """The network's pass over a batch, which hands over what it made of each window."""
 
     def encode_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[Encoded]:
         """Encode texts that will be found; results in the order of `items`, all in memory at once.
@@ -87,10 +98,10 @@ class WindowedTexts(ABC):
         `progress` is called with (texts done, texts in all).
         """
         plan = self._plan(items)
-        for gathering in plan.gatherings:
-            if isinstance(gathering, ZipfianError):
-                raise gathering
-        return [result for result in self._run(plan, progress) if isinstance(result, Encoded)]
+        for pieces in plan.items:
+            if isinstance(pieces, ZipfianError):
+                raise pieces
+        return [_sound(result) for result in self._run(plan, progress)]
 
     def try_documents(self, items: Sequence[str], *, progress: base.Progress | None = None) -> list[base.Outcome]:
         """As `encode_documents`, but a text of `items` that cannot be encoded gives its error; `progress` likewise."""
@@ -114,15 +125,22 @@ class WindowedTexts(ABC):
         for start in range(0, len(items), TOKENIZE_ITEMS):
             part = items[start : start + TOKENIZE_ITEMS]
             for pieces in tokenizer.tokenize(part, content if self.long_texts == "cut" else None):
-                plan.add(pieces, content, self.overlap, self.dim)
+                plan.add(pieces, content, self.overlap)
         return plan
 
     def _run(self, plan: Plan, progress: base.Progress | None) -> list[base.Outcome]:
         done = 0
-        for batch in side_by_side(self._worker(plan), self._batches(plan.jobs), self.threads):
+        results = Results(plan, self.dim)
+        for batch in side_by_side(self._worker(results), self._batches(plan.jobs), self.threads):
             for job in batch.jobs:
-                done += plan.of(job).finished_one()
+                done += results.of(job).finished_one()
             if progress is not None:
-                progress(done, len(plan.gatherings))
+                progress(done, len(plan.items))
         tokenizer = self._pieces()
-        return [g.encoded(tokenizer, self.keep_special) if isinstance(g, Gathering) else g for g in plan.gatherings]
+        return [g.encoded(tokenizer, self.keep_special) if isinstance(g, Gathering) else g for g in results.gatherings]
+
+
+def _sound(outcome: base.Outcome) -> Encoded:
+    if not isinstance(outcome, Encoded):
+        raise outcome
+    return outcome

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
+from zipfian.device import Precision
 from zipfian.errors import InvalidInput, ZipfianError, shown
 from zipfian.types import Encoded
 
@@ -78,6 +79,32 @@ def languages_of(encoder: object) -> frozenset[str] | None:
     return frozenset(found)
 
 
+def kept_form(encoder: object, form: str) -> str:
+    """The name under which a cache keeps a `form` of an encoder's results: half precision has a name of its own.
+
+    The fingerprint is the same in every precision, because an index made in one is searched in another. A cache is not
+    to mix them: whoever asks for float32 gets float32.
+    """
+    precision = getattr(encoder, "precision", "float32")
+    return form if precision == "float32" else f"{form}@{precision}"
+
+
+def precision_of(kept: str) -> str:
+    """The precision in which something was made that a cache keeps under this name, or under a key that ends in it."""
+    found = kept.rpartition("@")[2]
+    return found if found in get_args(Precision) else "float32"
+
+
+def plain_form(kept: str) -> str:
+    """The name, or the key, without the precision."""
+    return kept.removesuffix(f"@{precision_of(kept)}")
+
+
+def cache_key(encoder: Encoder[Any], form: str) -> str:
+    """What the encode cache knows a `form` of an encoder's results by."""
+    return f"{encoder.fingerprint}\n{kept_form(encoder, form)}"
+
+
 def fingerprint(name: str, settings: Mapping[str, Any]) -> str:
     """`name:hash`, where the hash covers everything in `settings`."""
     known = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -91,15 +118,21 @@ GROUP_BYTES = 32 * 1024 * 1024
 """Of pictures that are in memory already."""
 
 
-def groups(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """Consecutive items, as many as are worth encoding together and fit in memory."""
+def at_once(encoder: object) -> int:
+    """How many times as many items as usual an encoder takes at once: a GPU wants many to be busy."""
+    found: int = getattr(encoder, "at_once", 1)
+    return found
+
+
+def groups(items: Iterable[Any], times: int = 1) -> Iterator[list[Any]]:
+    """Consecutive items, as many as are worth encoding together and fit in memory; `times` as many as usual."""
     group: list[Any] = []
     full = 0.0
     for item in items:
         size = 0.0
         if isinstance(item, str | bytes):
-            size = len(item) / (GROUP_CHARS if isinstance(item, str) else GROUP_BYTES)
-        if group and (len(group) >= GROUP_ITEMS or full + size > 1.0):
+            size = len(item) / (GROUP_CHARS if isinstance(item, str) else GROUP_BYTES) / times
+        if group and (len(group) >= GROUP_ITEMS * times or full + size > 1.0):
             yield group
             group, full = [], 0.0
         group.append(item)

@@ -119,7 +119,12 @@ class _Bert:
         return self.graph.weight(self._array(f"{name}.weight")), self._bias(name)
 
     def _array(self, name: str) -> npt.NDArray[np.float32]:
-        try:
-            return self._weights[name]
-        except KeyError:
-            raise InvalidInput(f"the weights hold no {name}: they are not those of a BERT encoder") from None
+        return weight_of(self._weights, name)
+
+
+def weight_of(weights: Weights, name: str) -> npt.NDArray[np.float32]:
+    """The tensor called `name`."""
+    try:
+        return weights[name]
+    except KeyError:
+        raise InvalidInput(f"the weights hold no {name}: they are not those of a BERT encoder") from None

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from zipfian.encode import base, models, weights
-from zipfian.encode._texts import Plan, WindowedTexts
+from zipfian.encode._texts import Results, WindowedTexts
 from zipfian.encode.plan import Batch, Job, batches
 from zipfian.encode.sentencepiece import SentencePieceTokenizer
 from zipfian.encode.session import Session
@@ -117,7 +117,7 @@ class MultilingualEncoder(WindowedTexts):
     def _batches(self, jobs: Sequence[Job]) -> Iterator[Batch]:
         return batches(jobs, batch_tokens=1)
 
-    def _worker(self, plan: Plan) -> Callable[[Batch], Batch]:
+    def _worker(self, results: Results) -> Callable[[Batch], Batch]:
         loaded, tokenizer = self._ready(), self._pieces()
 
         def work(batch: Batch) -> Batch:
@@ -126,7 +126,7 @@ class MultilingualEncoder(WindowedTexts):
             for job, row in zip(batch.jobs, rows, strict=True):
                 inputs = {"embeddings": loaded.table[row], "share": share}
                 states, pooled = loaded.session.run([TOKENS, POOLED], inputs)
-                plan.of(job).add_pooled(job, states, pooled[0] / np.linalg.norm(pooled[0]))
+                results.of(job).add_pooled(job, states, pooled[0] / np.linalg.norm(pooled[0]))
             return batch
 
         return work

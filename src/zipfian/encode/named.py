@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
-from zipfian.encode.registry import packaged, packaged_names
+from zipfian.encode.registry import known, packaged, packaged_names
 from zipfian.encode.text import TextEncoder
 from zipfian.errors import InvalidInput, shown
 
@@ -36,12 +37,12 @@ def named_encoder(
     if not isinstance(given, str | os.PathLike):
         return given
     if given == "text":
-        return TextEncoder(**settings)
+        return _shared(TextEncoder(**settings), settings)
     if given == "image":
-        return ImageEncoder(**settings)
+        return _shared(ImageEncoder(**settings), settings)
     name = os.fspath(given)
     if name in packaged_names():
-        return packaged(name, **settings)
+        return _shared(packaged(name, **settings), settings)
     if not any(mark in name for mark in (":", "/", os.sep)) and not os.path.isdir(name):
         raise InvalidInput(
             f"no encoder of the package is called {shown(name)}; there are: {', '.join(packaged_names())}. One of the "
@@ -51,3 +52,8 @@ def named_encoder(
 
     made: Encoder[Any] = hub.load(name, kind=kind, device=device, **settings)
     return made
+
+
+def _shared(made: Encoder[Any], settings: Mapping[str, Any]) -> Encoder[Any]:
+    """A bare name means the encoder that this process uses already: one on a GPU is not put back by naming it."""
+    return made if settings else known(made)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from zipfian import limits
-from zipfian.encode.base import Encoder, languages_of
+from zipfian.encode.base import Encoder, at_once, languages_of
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.models import EFFICIENTNET_LITE2, GTE_SMALL, MINILM, USE_MULTILINGUAL, Model
 from zipfian.encode.multilingual import MOST_TOKENS, MultilingualEncoder
@@ -42,6 +42,9 @@ _MODELS = {
     "image": EFFICIENTNET_LITE2,
 }
 """Encoders of the package as a manifest names them, and their weights; `text` is older than there being two."""
+
+_TEXT_NAMES = ("text", GTE_SMALL.name)
+"""Those that `TextEncoder` runs."""
 
 MANY_LAYERS = 1_000
 """More layers than any network has."""
@@ -148,13 +151,37 @@ def find(spec: EncoderSpec) -> Encoder[Any]:
         )
     made = _fitting(_make(spec), spec)
     if made.fingerprint != spec.fingerprint:
-        raise FingerprintMismatch(
-            f"the collection was built with the encoder {spec.fingerprint}, this installation makes "
-            f"{made.fingerprint}: "
-            "install the version of zipfian (or the model files) it was built with, or build it again"
-        )
+        raise _other(made, spec)
     with _LOCK:
         return _KNOWN.setdefault(spec.fingerprint, made)
+
+
+def known(encoder: Encoder[Any]) -> Encoder[Any]:
+    """The equal encoder that this process uses already, on whatever device its owner has put it; else this one."""
+    with _LOCK:
+        return _KNOWN.get(encoder.fingerprint, encoder)
+
+
+def move(spec: EncoderSpec, device: str, precision: str = "float32") -> bool:
+    """Have the encoder of a spec run on a device from now on, in this process; False where it has no such choice.
+
+    What is indexed stays usable without the device: it is no part of the fingerprint. A model of the hub keeps the
+    precision that its collection was made with.
+    """
+    if spec.name in _TEXT_NAMES:
+        made = _make(spec, device=device, precision=precision)
+    elif spec.name == "hub":
+        with _LOCK:
+            allowed = spec.fingerprint in _KNOWN  # whoever made it here has named its model
+        named = (json.loads(spec.settings)["name_or_path"],) if allowed else spec.trusted
+        made = _make(replace(spec, trusted=named), device=device)
+    else:
+        return False
+    if _fitting(made, spec).fingerprint != spec.fingerprint:
+        raise _other(made, spec)
+    with _LOCK:
+        _KNOWN[spec.fingerprint] = made
+    return True
 
 
 def languages_read(spec: EncoderSpec) -> frozenset[str] | None:
@@ -162,6 +189,12 @@ def languages_read(spec: EncoderSpec) -> frozenset[str] | None:
     with _LOCK:
         known = _KNOWN.get(spec.fingerprint)
     return _LANGUAGES.get(spec.name) if known is None else languages_of(known)
+
+
+def taken_at_once(spec: EncoderSpec) -> int:
+    """How many times as many items as usual the encoder of a spec takes at once. Nothing is loaded to find out."""
+    with _LOCK:
+        return at_once(_KNOWN.get(spec.fingerprint))
 
 
 def weights_of(spec: EncoderSpec) -> Model | None:
@@ -208,11 +241,19 @@ def packaged(name: str, **settings: Any) -> Encoder[Any]:
     raise KeyError(name)
 
 
-def _make(spec: EncoderSpec) -> Encoder[Any]:
+def _other(made: Encoder[Any], spec: EncoderSpec) -> FingerprintMismatch:
+    return FingerprintMismatch(
+        f"the collection was built with the encoder {spec.fingerprint}, this installation makes {made.fingerprint}: "
+        "install the version of zipfian (or the model files) it was built with, or build it again"
+    )
+
+
+def _make(spec: EncoderSpec, **where: Any) -> Encoder[Any]:
+    """An encoder from its settings; `where` it runs, for those that have a choice."""
     settings = json.loads(spec.settings)
-    if spec.name in ("text", GTE_SMALL.name):
+    if spec.name in _TEXT_NAMES:
         layers = [(layer, factor) for layer, factor in settings.pop("layers")]
-        return TextEncoder(layers, model=_MODELS[spec.name].name, **settings)
+        return TextEncoder(layers, model=_MODELS[spec.name].name, **settings, **where)
     if spec.name == "multilingual":
         return MultilingualEncoder(**settings)
     if spec.name == "image":
@@ -220,7 +261,7 @@ def _make(spec: EncoderSpec) -> Encoder[Any]:
     check_trusted("the model", settings["name_or_path"], spec.trusted)
     from zipfian.encode import hub
 
-    made: Encoder[Any] = hub.load(**settings)
+    made: Encoder[Any] = hub.load(**settings, **where)
     return made
 
 

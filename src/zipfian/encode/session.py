@@ -7,6 +7,7 @@ synchronisation at every operator and makes sums depend on the number of threads
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
@@ -77,6 +78,26 @@ def side_by_side(work: Callable[[Job], Result], jobs: Iterable[Job], threads: in
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def in_order(work: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
+    """`work` done on each job, in the order of the jobs: while one result is used, the next ones are being made.
+
+    No more than `threads` jobs are begun and not yet handed over, so memory stays bounded. After an error no further
+    job begins, and those under way come to their end before it is raised.
+    """
+    with ThreadPoolExecutor(threads, thread_name_prefix="zipfian") as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for job in jobs:
+                waiting.append(pool.submit(work, job))
+                if len(waiting) >= threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()

@@ -25,6 +25,7 @@ from typing import Any
 from zipfian import limits
 from zipfian.encode._shard_manifest import MANIFEST, Form, Manifest, Part
 from zipfian.encode._shard_part import Places, Table, open_part, read_entry, read_table, write_part
+from zipfian.encode.base import plain_form
 from zipfian.encode.cache import EncodingCache
 from zipfian.errors import (
     FingerprintMismatch,
@@ -94,14 +95,17 @@ class Shard:
         self.manifest = Manifest.read(path)
         self._parts = Parts(path)
         self._places = Places()
-        self._forms = {form.key: i for i, form in enumerate(self.manifest.forms)}
+        self._forms = {form.plain.key: i for i, form in enumerate(self.manifest.forms)}
         for i, part in enumerate(self.manifest.parts):
             self._places.add(i, self._parts.table(part, len(self._forms)))
         self._places.join()
 
     def get(self, fingerprint: str, content: str) -> dict[str, Array] | None:
-        """The arrays of an entry, or None; a damaged entry is an error that names the file."""
-        form = self._forms.get(fingerprint)
+        """The arrays of an entry, or None; a damaged entry is an error that names the file.
+
+        In whatever precision they were made: whoever names a shard wants what is in it.
+        """
+        form = self._forms.get(plain_form(fingerprint))
         found = None if form is None else self._places.find(form, content)
         if found is None:
             return None
@@ -143,9 +147,9 @@ class ShardedCache(EncodingCache):
 
     def check_forms(self, wanted: Iterable[Form]) -> list[str]:
         """Refuse shards that were encoded with anything else than `wanted`; remarks on what is not complete."""
-        wanted = list(wanted)
+        wanted = [form.plain for form in wanted]
         encoders = {kind: sorted({f.encoder for f in wanted if f.kind == kind}) for kind in {f.kind for f in wanted}}
-        held = {form.key for shard in self.shards for form in shard.manifest.forms}
+        held = {form.plain.key for shard in self.shards for form in shard.manifest.forms}
         for shard in self.shards:
             for form in shard.manifest.forms:
                 if form.kind in encoders and form.encoder not in encoders[form.kind]:
@@ -153,7 +157,7 @@ class ShardedCache(EncodingCache):
                         f"{shard.path}: encoded with {form.encoder}, the fields use {', '.join(encoders[form.kind])}: "
                         "encode it again with the same version of zipfian and the same fields"
                     )
-            if not {form.key for form in shard.manifest.forms} & {form.key for form in wanted}:
+            if not {form.plain.key for form in shard.manifest.forms} & {form.key for form in wanted}:
                 raise FingerprintMismatch(
                     f"{shard.path}: it holds nothing that the fields use; encode with the same fields"
                 )
@@ -172,6 +176,9 @@ class ShardedCache(EncodingCache):
             for shard in self.shards
             if not shard.manifest.complete
         ]
+        for shard in self.shards:
+            rounded = sorted({form.precision for form in shard.manifest.forms} - {"float32"})
+            out += [f"{shard.path} was encoded in {precision}" for precision in rounded]
         for n in sorted({shard.manifest.of for shard in self.shards}):
             there = {shard.manifest.share for shard in self.shards if shard.manifest.of == n}
             lost = [f"{i}/{n}" for i in range(1, n + 1) if i not in there]

@@ -1,7 +1,8 @@
-"""The text encoders of English: all-MiniLM-L6-v2, the default, and gte-small; without torch and without a hub.
+"""The text encoders of English: all-MiniLM-L6-v2, the default, and gte-small; without a hub.
 
-Results are those of the published models in fp32. Texts of equal length run together and nothing is padded, so a text's
-vectors are the same bits whatever else is encoded with it.
+Results are those of the published models in fp32. On a processor (onnxruntime) texts of equal length run together and
+nothing is padded, so a text's vectors are the same bits whatever else is encoded with it. On a GPU (torch, extra `gpu`;
+`device_texts.py`) they are the same numbers but for rounding.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zipfian.device import CPU, Precision, checked_device, checked_precision
 from zipfian.encode import base, models, weights
-from zipfian.encode._texts import Plan, WindowedTexts
+from zipfian.encode._texts import Plan, Results, WindowedTexts
 from zipfian.encode.bert import BertShape, Weights, bert_graph, output_name
 from zipfian.encode.layers import LayerChoice, checked_layers
 from zipfian.encode.onnxfile import read_weights
@@ -24,6 +28,9 @@ from zipfian.encode.tokens import PieceTokenizer
 from zipfian.encode.windows import LongTexts, window_fingerprint
 from zipfian.errors import InvalidInput, MissingExtra, shown
 from zipfian.types import IntArray
+
+if TYPE_CHECKING:
+    from zipfian.encode.device_texts import DeviceTexts
 
 WIDTH = 384
 POSITIONS = 512
@@ -41,11 +48,15 @@ REVISION = 1
 DEFAULT_BATCH_TOKENS = 512
 """Enough for the matrix products to run at full speed, small enough for the processor's cache."""
 
+GROUPS_ON_DEVICE = 16
+"""4,096 texts, or 6 million characters: up to about 1.5 million tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     tokenizer: PieceTokenizer
-    session: Session
+    network: Session | DeviceTexts
+    """On the processor, batch by batch; or on a device, which cuts batches of its own."""
 
 
 class TextEncoder(WindowedTexts):
@@ -71,18 +82,26 @@ class TextEncoder(WindowedTexts):
         Keep [CLS], [SEP] and [UNK] among the tokens. By default they yield nothing; they always count in the pooled
         vector, as the model was trained.
     batch_tokens
-        Tokens of one batch at most, as long as it holds more than one window.
+        Tokens of one batch at most, as long as it holds more than one window; by default what suits the device.
     threads
         Batches encoded side by side; by default one per processor.
     source
         File, folder or archive to take the weights from when the cache has none.
     progress
         Called with (bytes done, bytes in all) while weights are fetched.
+    device
+        `cpu`; `cuda` or `cuda:N`, a GPU (extra `gpu`); `auto`, the GPU where torch sees one. It is no part of the
+        fingerprint: what a GPU indexed is searched on a processor.
+    precision
+        Of the network on a GPU: `float32`, whose vectors differ from a processor's by less than 1e-5 of their length,
+        or `float16` or `bfloat16`, which give some tokens other terms. Encodings in them are cached apart.
 
     Raises
     ------
     InvalidInput
-        Another model, a layer that it does not have, or a number out of its range.
+        Another model, a layer that it does not have, a number out of its range, or a device that is not there.
+    MissingExtra
+        A GPU, and no torch.
 
     Examples
     --------
@@ -104,12 +123,14 @@ class TextEncoder(WindowedTexts):
         long_texts: LongTexts = "windows",
         overlap: int | None = None,
         keep_special: bool = False,
-        batch_tokens: int = DEFAULT_BATCH_TOKENS,
+        batch_tokens: int | None = None,
         threads: int | None = None,
         source: Path | None = None,
         progress: base.Progress | None = None,
+        device: str = CPU,
+        precision: str = "float32",
     ) -> None:
-        if batch_tokens < 1:
+        if batch_tokens is not None and batch_tokens < 1:
             raise InvalidInput(f"batch_tokens must be at least 1, not {batch_tokens}")
         if model not in SHAPES:
             raise InvalidInput(f"no text encoder is called {shown(model)}; there are: {', '.join(SHAPES)}")
@@ -118,7 +139,13 @@ class TextEncoder(WindowedTexts):
         self._shape = SHAPES[model]
         self.layers = checked_layers(layers, self.blocks)
         self.keep_special = keep_special
-        self.batch_tokens = batch_tokens
+        self.device = checked_device(device, "a text encoder on a GPU")
+        self.precision: Precision = checked_precision(precision)
+        if self.device == CPU and self.precision != "float32":
+            raise InvalidInput(
+                f"precision {precision!r} is for a GPU: on the processor an encoder computes in float32; leave it out"
+            )
+        self.batch_tokens = _batch_tokens(self.device) if batch_tokens is None else batch_tokens
         self._source = source
         self._progress = progress
         self._lock = threading.RLock()
@@ -153,6 +180,17 @@ class TextEncoder(WindowedTexts):
         }
         return base.fingerprint(self.model.name, settings)
 
+    @property
+    def at_once(self) -> int:
+        """Groups of texts that are worth encoding together: on a GPU many, as each is over in a moment."""
+        return 1 if self.device == CPU else GROUPS_ON_DEVICE
+
+    @property
+    def fell_back(self) -> int:
+        """Texts that half precision could not represent, and that were encoded in float32 instead."""
+        network = None if self._loaded is None else self._loaded.network
+        return 0 if network is None or isinstance(network, Session) else network.fell_back
+
     def load(self) -> None:
         """Fetch, check and load the weights now instead of at the first use."""
         self._ready()
@@ -170,8 +208,17 @@ class TextEncoder(WindowedTexts):
     def _batches(self, jobs: Sequence[Job]) -> Iterator[Batch]:
         return batches(jobs, self.batch_tokens)
 
-    def _worker(self, plan: Plan) -> Callable[[Batch], Batch]:
+    def _run(self, plan: Plan, progress: base.Progress | None) -> list[base.Outcome]:
+        network = self._ready().network
+        if isinstance(network, Session):
+            return super()._run(plan, progress)
+        return network.encode(plan.items, plan.jobs, progress)
+
+    def _worker(self, results: Results) -> Callable[[Batch], Batch]:
         loaded = self._ready()
+        session = loaded.network
+        if not isinstance(session, Session):
+            raise InvalidInput(f"this encoder runs on {self.device}, which cuts batches of its own")
         names = [output_name(layer) for layer, _ in self.layers]
         factors = [factor for _, factor in self.layers]
         last = output_name(self.blocks)
@@ -180,10 +227,10 @@ class TextEncoder(WindowedTexts):
         def work(batch: Batch) -> Batch:
             pieces = batch.rows(loaded.tokenizer.start, loaded.tokenizer.end)
             positions = np.arange(pieces.shape[1], dtype=np.int32)
-            outputs = loaded.session.run(wanted, {"pieces": pieces, "positions": positions})
+            outputs = session.run(wanted, {"pieces": pieces, "positions": positions})
             states = dict(zip(wanted, outputs, strict=True))
             for row, job in enumerate(batch.jobs):
-                plan.of(job).add_states(job, [states[name][row] for name in names], factors, states[last][row])
+                results.of(job).add_states(job, [states[name][row] for name in names], factors, states[last][row])
             return batch
 
         return work
@@ -205,9 +252,29 @@ class TextEncoder(WindowedTexts):
 
     def _load(self) -> _Loaded:
         arrays = _weights(weights.get(self.model, source=self._source, progress=self._progress))
+        if self.device != CPU:
+            return _Loaded(self._pieces(), self._on_device(arrays))
         wanted = {self.blocks, *(layer for layer, _ in self.layers)}
         graph = bert_graph(arrays, self._shape, sorted(wanted))
         return _Loaded(self._pieces(), Session(graph, "text", fuse=False))
+
+    def _on_device(self, arrays: Weights) -> DeviceTexts:
+        from zipfian.encode.device_texts import DeviceTexts, Settings
+        from zipfian.encode.torch_bert import TorchBert
+
+        settings = Settings(self.layers, self.blocks, self.keep_special)
+        return DeviceTexts(
+            partial(TorchBert, arrays, self._shape), self.device, self.precision, self._pieces(), settings,
+            self.batch_tokens,
+        )  # fmt: skip
+
+
+def _batch_tokens(device: str) -> int:
+    if device == CPU:
+        return DEFAULT_BATCH_TOKENS
+    from zipfian.encode.device_texts import BATCH_TOKENS
+
+    return BATCH_TOKENS
 
 
 def _weights(files: Mapping[str, Path]) -> Weights:

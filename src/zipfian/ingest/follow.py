@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from zipfian.collection.following import BadItem, Synced
 from zipfian.encode.exif import EXIF_COLUMNS, photo_metadata
 from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN, Stamp
+from zipfian.encode.registry import taken_at_once
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.ingest.fitting import Fitting
 from zipfian.ingest.items import FoundDocument
@@ -156,6 +157,7 @@ class Sync:
         """Documents added or updated that a commit holds."""
         fields = collection.fields.values()
         self._encodes_text = any(field.encoder is not None and field.reads == "text" for field in fields)
+        self._times = max((taken_at_once(field.encoder) for field in fields if field.encoder is not None), default=1)
         self._pictures = any(field.reads == "image" for field in fields)
         self._bad, self._prefix, self._take_over = on_bad, prefix, take_over
         self._keep_missing, self._commit_every = keep_missing, commit_every
@@ -197,7 +199,7 @@ class Sync:
         return self.done
 
     def _batch(self) -> _Batch:
-        return _Batch(self._encodes_text, self._pictures)
+        return _Batch(self._encodes_text, self._pictures, self._times)
 
     def _write(self, batch: _Batch) -> None:
         """Hand documents over; what turns out to be unreadable is skipped or fatal, as the policy says."""
@@ -333,8 +335,10 @@ class Sync:
 class _Batch:
     """Documents on their way into the collection."""
 
-    def __init__(self, encodes_text: bool, looks_at_pictures: bool) -> None:
+    def __init__(self, encodes_text: bool, looks_at_pictures: bool, times: int) -> None:
+        """`times` as many texts as usual: an encoder on a GPU takes many at once."""
         self.changes: list[tuple[FoundDocument, bool]] = []
+        self._times = times
         self._encodes_text = encodes_text
         self._looks_at_pictures = looks_at_pictures
         self._chars = 0
@@ -354,7 +358,7 @@ class _Batch:
     def full(self) -> bool:
         documents, chars = ADD_DOCUMENTS, ADD_CHARS
         if self._encodes_text:
-            documents, chars = ADD_ENCODED, ADD_ENCODED_CHARS
+            documents, chars = ADD_ENCODED * self._times, ADD_ENCODED_CHARS * self._times
         return len(self.changes) >= documents or self._chars >= chars or self._pictures >= ADD_PICTURES
 
 

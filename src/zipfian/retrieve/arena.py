@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.errors import InvalidInput
 from zipfian.retrieve.layout import WINDOW
+from zipfian.retrieve.validate import check_mask
 
 if TYPE_CHECKING:
     from zipfian.retrieve.kernels import Forward, Postings
@@ -39,13 +39,9 @@ class Layout:
 
     def pad_mask(self, mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """A mask over documents, stretched to whole windows so that kernels read full chunks."""
-        mask = np.asarray(mask)
-        if mask.dtype != np.bool_ or mask.shape != (self.n_docs,):
-            raise InvalidInput(
-                f"mask must hold one bool per document ({self.n_docs}), not {mask.dtype} of shape {mask.shape}"
-            )
+        found = check_mask(mask, self.n_docs)
         out = np.zeros(self.n_windows * WINDOW, np.bool_)
-        out[: self.n_docs] = mask
+        out[: self.n_docs] = found
         return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,11 @@ import numpy.typing as npt
 from zipfian import limits
 from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.phi import parse_phi
+from zipfian.retrieve import weighing
 from zipfian.retrieve.arena import NO_MASK, Layout
 from zipfian.retrieve.layout import WINDOW
 from zipfian.retrieve.scoring import BM25, Scoring, TfIdf
 from zipfian.retrieve.validate import (
-    check_batch,
     check_csr,
     check_k,
     check_query,
@@ -25,6 +26,9 @@ from zipfian.retrieve.validate import (
     plain,
     whole_numbers,
 )
+
+if TYPE_CHECKING:
+    from zipfian.retrieve.device_index import DeviceIndex
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
@@ -208,7 +212,7 @@ class SparseIndex:
             raise InvalidInput(f"threads must be a whole number >= 1, not {shown(threads)}")
         width = check_k(k)
         limit = min(width, self.n_docs)
-        rows, flat, given = check_batch(indptr, terms, weights, self._scoring)
+        rows, flat, given = weighing.batch(self._scoring, self._idf, indptr, terms, weights)
         n_queries = len(rows) - 1
         if n_queries * width > limits.MAX_BATCH_HITS:
             raise LimitExceeded(f"{n_queries} queries x {width} hits, the limit is {limits.MAX_BATCH_HITS}")
@@ -216,10 +220,6 @@ class SparseIndex:
         out_scores = np.zeros((n_queries, width), np.float64)
         if n_queries == 0:
             return out_docs, out_scores
-        if isinstance(self._scoring, TfIdf):
-            parts = [self._cosine(flat[a:b], given[a:b]) for a, b in pairwise(rows.tolist())]
-            rows = np.concatenate([[0], np.cumsum([len(part) for part, _ in parts])])
-            flat, given = (np.concatenate(column) for column in zip(*parts, strict=True))
         code = np.zeros(n_queries, np.int64)
         lay = self._layout
 
@@ -255,6 +255,37 @@ class SparseIndex:
         found: Scores = kernels.score_docs(lay.postings, lay.norm, lay.spec, slots, weight, docs)
         return found
 
+    def to(self, device: str) -> DeviceIndex:
+        """The index on a GPU (extra `gpu`), for many queries at once: same documents, same scores, same order.
+
+        Parameters
+        ----------
+        device
+            `cuda` or `cuda:N`.
+
+        Returns
+        -------
+        DeviceIndex
+            A copy of its own, of 12 bytes a posting.
+
+        Raises
+        ------
+        InvalidInput
+            A device that is not there, or the processor.
+        MissingExtra
+            No torch.
+        DeviceMemory
+            Too little of it on the device.
+
+        Examples
+        --------
+        >>> on_gpu = index.to("cuda")  # doctest: +SKIP
+        >>> ids, scores = on_gpu.search_batch(indptr, terms, k=100)  # doctest: +SKIP
+        """
+        from zipfian.retrieve.device_index import DeviceIndex
+
+        return DeviceIndex(self._layout, self._scoring, self._idf, device)
+
     def _search_as(
         self, scoring: Scoring, query: Ids, given: Scores, k: int, allowed: npt.NDArray[np.bool_],
         out_docs: Ids, out_scores: Scores,
@@ -287,13 +318,7 @@ class SparseIndex:
         return slots[:n], weight[:n]
 
     def _cosine(self, query: Ids, given: Scores) -> tuple[Ids, Scores]:
-        """TF-IDF only: the query vector is scaled to length 1 (the kernel multiplies by the documents' idf)."""
-        if not isinstance(self._scoring, TfIdf) or not len(query):
-            return query, given
-        if int(query.min()) < 0 or int(query.max()) >= self.n_terms or len(np.unique(query)) < len(query):
-            return query, given  # the kernel reports it
-        vector = self._scoring.query_vector(given if len(given) else np.ones(len(query)), self._idf[query])
-        return query[vector > 0.0], vector[vector > 0.0]
+        return weighing.cosine(self._scoring, self._idf, query, given)
 
     def _scratch(self) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int16]]:
         """Per thread: one window of accumulators and a map from terms to query places, left zeroed by every search."""

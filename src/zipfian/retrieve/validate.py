@@ -88,6 +88,14 @@ def check_weights(values: npt.NDArray[Any], what: str, limit: float) -> None:
         )
 
 
+def check_mask(mask: npt.ArrayLike, n_docs: int) -> npt.NDArray[np.bool_]:
+    """One bool per document."""
+    found = np.asarray(mask)
+    if found.dtype != np.bool_ or found.shape != (n_docs,):
+        raise InvalidInput(f"mask must hold one bool per document ({n_docs}), not {found.dtype} of shape {found.shape}")
+    return found
+
+
 def check_csr(
     indptr: npt.ArrayLike, indices: npt.ArrayLike, weights: npt.ArrayLike, n_terms: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[Any]]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from zipfian.train._torch import torch
 from zipfian.train.settings import SaeSettings
-from zipfian.train.topk import top_k
+from zipfian.vocabulary.topk import top_k
 
 
 class StepStats(NamedTuple):

@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
+from zipfian.device import Precision
 from zipfian.encode.base import Encoder
 from zipfian.errors import FingerprintMismatch
 from zipfian.objects import inner
+from zipfian.vocabulary._sae_device import DeviceProjection
 from zipfian.vocabulary._sae_project import Projection
 from zipfian.vocabulary._sae_weights import (
     SETTINGS_FILE,
@@ -69,6 +71,13 @@ class SaeFiles:
     def projection(self) -> Projection:
         """The encoder half, ready to run."""
         return self._once("projection", self._projection)
+
+    def on_device(self, device: str, precision: Precision) -> DeviceProjection:
+        """The encoder half on a device."""
+        return self._once(
+            f"projection on {device} in {precision}",
+            lambda: DeviceProjection(from_tensors(self._tensors, self.settings["k"], {}), device, precision),
+        )
 
     @property
     def table(self) -> QueryTable | None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from zipfian import limits
 from zipfian.encode.base import Encoder
+from zipfian.encode.on_device import OnDevice
 from zipfian.errors import FingerprintMismatch, InvalidInput
 from zipfian.objects import JsonObject
 from zipfian.types import Encoded, FloatArray, IntArray, Terms, TfKind
@@ -211,18 +212,24 @@ class SaeVocabulary:
         vectors = np.asarray(vectors)
         if vectors.ndim != 2 or vectors.dtype.kind != "f":
             raise InvalidInput(f"token vectors are rows of numbers, not {vectors.dtype} of shape {vectors.shape}")
-        if vectors.shape[1] != self.dim:
-            raise FingerprintMismatch(
-                f"the vocabulary {self.name} reads vectors of {self.dim} numbers, not of {vectors.shape[1]}; "
-                f"it fits {self._files.fitting}"
-            )
+        self._check_width(vectors.shape[1])
         if not len(vectors):
             return np.empty((0, k), np.int32), np.empty((0, k), np.float32)
         return self._files.projection.strongest(np.ascontiguousarray(vectors, dtype=np.float32), k)
 
+    def fired(self, encoded: Encoded, k: int | None = None) -> tuple[IntArray, FloatArray]:
+        """The `activations` of an item's tokens; of one whose vectors are on a GPU they are found there."""
+        if not isinstance(encoded, OnDevice):
+            return self.activations(encoded.vectors, k)
+        k = self.k if k is None else k
+        matrix = encoded.matrix
+        self._check_width(matrix.dim)
+        projection = self._files.on_device(matrix.device, matrix.precision)
+        return encoded.through((self._files.sha256, k), lambda rows: projection.strongest(rows, k))
+
     def terms(self, encoded: Encoded) -> Terms:
         """The terms of an item."""
-        return self._item(*self._filled(*self.activations(encoded.vectors, self._depth)))
+        return self._item(*self._filled(*self.fired(encoded, self._depth)))
 
     def terms_many(self, items: Sequence[Encoded]) -> list[Terms]:
         """The terms of each item, projected alone."""
@@ -236,7 +243,7 @@ class SaeVocabulary:
         A token counts where the term was among its strongest, as many as `terms` took, or `query` where `asked`; with
         `sum` the strengths add up to the weight.
         """
-        found, values = self.activations(encoded.vectors, self.k if asked else self._depth)
+        found, values = self.fired(encoded, self.k if asked else self._depth)
         if not asked:
             found, values = self._filled(found, values)
         chosen = self._item(found, values).ids if wanted is None else np.asarray(list(wanted), np.int64)
@@ -255,7 +262,7 @@ class SaeVocabulary:
 
     def compact(self, encoded: Encoded) -> dict[str, Array]:
         """The strongest activations of every token and where the tokens are: all that any k needs."""
-        found, values = self.activations(encoded.vectors, min(max(COMPACT_K, self._depth), self.n_terms))
+        found, values = self.fired(encoded, min(max(COMPACT_K, self._depth), self.n_terms))
         small = np.uint16 if self.n_terms < 2**16 else np.int32  # absent ones are known by their value, 0
         arrays: dict[str, Array] = {"terms": found.astype(small), "values": values, "places": encoded.places}
         if encoded.grid is not None:
@@ -290,7 +297,7 @@ class SaeVocabulary:
 
     def query(self, encoded: Encoded) -> Terms:
         """The terms of a query and their weights, all 1 where this use of the vocabulary is binary."""
-        return self._asked(self._pooled(*self.activations(encoded.vectors)))
+        return self._asked(self._pooled(*self.fired(encoded)))
 
     @property
     def table(self) -> QueryTable | None:
@@ -384,6 +391,13 @@ class SaeVocabulary:
         if self.defaults.query == "binary":
             return Terms(terms.ids, np.ones(len(terms), np.float32))
         return terms
+
+    def _check_width(self, width: int) -> None:
+        if width != self.dim:
+            raise FingerprintMismatch(
+                f"the vocabulary {self.name} reads vectors of {self.dim} numbers, not of {width}; "
+                f"it fits {self._files.fitting}"
+            )
 
     def _check_term(self, term: int) -> None:
         if not 0 <= term < self.n_terms:

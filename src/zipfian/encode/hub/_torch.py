@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, get_args
+from typing import Any
 
+from zipfian import device as device_names
+from zipfian.device import Precision
 from zipfian.errors import InvalidInput, MissingExtra
-
-Precision = Literal["float32", "bfloat16", "float16"]
-"""Of the large products. Weights, sums and results stay in float32 (mixed precision)."""
 
 
 def module(name: str, what: str = "a hub encoder") -> Any:
@@ -22,32 +21,23 @@ def module(name: str, what: str = "a hub encoder") -> Any:
 
 
 def checked_device(device: str) -> str:
-    """`cpu`, `cuda` or `cuda:N`; `auto` is the GPU where there is one."""
-    torch = module("torch")
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    kind, _, number = device.partition(":")
-    if kind not in ("cpu", "cuda") or (number and not number.isdigit()):
-        raise InvalidInput(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', not {device!r}")
-    if kind == "cuda":
-        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if int(number or 0) >= count:
-            raise InvalidInput(f"device {device!r}: torch sees {count} CUDA devices here; use device='cpu'")
-    return device
+    """`cpu`, `cuda` or `cuda:N`; `auto` is the GPU where there is one. On a CPU, too, hub models run in torch."""
+    module("torch")
+    found = device_names.checked_device(device, "a hub encoder", "hub")
+    return device_names.CPU if found == device_names.TORCH_CPU else found
 
 
 def checked_precision(precision: str, device: str) -> Precision:
     """A known precision that the device can do."""
-    if precision not in get_args(Precision):
-        raise InvalidInput(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
-    if precision == "float16" and device == "cpu":
+    found = device_names.checked_precision(precision)
+    if found == "float16" and device == device_names.CPU:
         raise InvalidInput("precision 'float16' needs a GPU: sums overflow on a CPU; use 'float32' or 'bfloat16'")
-    return precision  # type: ignore[return-value]
+    return found
 
 
 @contextmanager
 def frozen(device: str, precision: Precision) -> Iterator[None]:
-    """No gradients; large products in the chosen precision."""
+    """No gradients; large products in the chosen precision. Weights, sums and results stay in float32."""
     torch = module("torch")
     mixed = precision != "float32"
     kind = device.partition(":")[0]

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from zipfian.device import Precision
 from zipfian.encode import base
 from zipfian.encode.hub import files
-from zipfian.encode.hub._torch import Precision, checked_device, checked_precision, frozen, module
+from zipfian.encode.hub._torch import checked_device, checked_precision, frozen, module
 from zipfian.encode.hub.family import Family, Library, family_of
 from zipfian.encode.hub.names import named
 from zipfian.errors import InvalidInput

@@ -14,11 +14,13 @@ with private_cache():
     from zipfian.retrieve.kernels.impact import impact
     from zipfian.retrieve.kernels.query import query_many, scale_query, topk, weigh
     from zipfian.retrieve.kernels.sweep import collect
+    from zipfian.retrieve.kernels.unpack import count_range, unpack_range
 
 __all__ = [
     "Forward",
     "Postings",
     "collect",
+    "count_range",
     "exact_topk",
     "fill_all",
     "fill_long",
@@ -30,5 +32,6 @@ __all__ = [
     "score_docs",
     "score_rows",
     "topk",
+    "unpack_range",
     "weigh",
 ]
