@@ -83,6 +83,18 @@ def data_folder() -> Path:
 
 def load(name: str) -> Workload:
     """A workload by name, generated on first use."""
+    folder = _stored(name)
+    return Workload(**{f.name: np.load(folder / f"{f.name}.npy") for f in fields(Workload)})
+
+
+def load_read_only(name: str) -> Workload:
+    """The same without reading it: its arrays are files, and what is not looked at takes no memory."""
+    folder = _stored(name)
+    return Workload(**{f.name: np.load(folder / f"{f.name}.npy", mmap_mode="r") for f in fields(Workload)})
+
+
+def _stored(name: str) -> Path:
+    """Where a workload is, generated on first use."""
     shape = SHAPES[name]
     folder = data_folder() / f"{name}-v{VERSION}"
     if not folder.exists():
@@ -95,7 +107,7 @@ def load(name: str) -> Workload:
             part.rename(folder)
         except OSError:  # another process was faster
             shutil.rmtree(part)
-    return Workload(**{f.name: np.load(folder / f"{f.name}.npy") for f in fields(Workload)})
+    return folder
 
 
 def generate(shape: Shape) -> Workload:
