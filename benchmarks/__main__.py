@@ -8,11 +8,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine, report, workloads
+from benchmarks import growth_report, machine, report, workloads
 from benchmarks.speed import ENGINES
 
 KEPT = Path("results/speed/benchmarks.json")
 """What README.md and docs/benchmarks.md say is in this file (docs/claims.toml)."""
+GROWTH = Path("results/speed/growth.json")
+"""What `python -m benchmarks.growth` keeps; its tables are printed with the others."""
 TRIED = Path("build/benchmarks.json")
 
 
@@ -39,6 +41,8 @@ def main(arguments: list[str] | None = None) -> None:
         os.environ["LUCENE_JAR"] = given.lucene_jar
     records = _measure(given)
     text = render(records)
+    if given.what == "table" and GROWTH.exists():
+        text += "\n### Growing\n\n" + growth_report.tables(json.loads(GROWTH.read_text())["points"])
     if given.table:
         given.table.write_text(text)
     else:

@@ -37,6 +37,19 @@ def calibrate() -> float:
     return best * 1e3
 
 
+def peak_bytes() -> int:
+    """The most memory that this process has had at once."""
+    import resource  # not on every system
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def resident_bytes() -> int:
+    """The memory that this process has now, files that are mapped included."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 def distribution_version(name: str) -> str:
     """The version of an installed package; '?' where there is none."""
     if name == "zipfian":

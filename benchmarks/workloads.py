@@ -45,6 +45,11 @@ SHAPES = {
     "latent-200k": Shape("latent", 200_000, 32_768, 8.0, 0.7, 2),
     "lexical-1m": Shape("lexical", 1_000_000, 200_000, 1.2, 0.75, 3),
     "real": Shape("real", 0, 16_384, 4.0, 0.7, 0),
+    "visual-10m": Shape("visual", 10_000_000, 18_432, 1.5, 0.75, 1),
+    "latent-10k": Shape("latent", 10_000, 32_768, 8.0, 0.7, 2),
+    "latent-100k": Shape("latent", 100_000, 32_768, 8.0, 0.7, 2),
+    "lexical-10k": Shape("lexical", 10_000, 200_000, 1.2, 0.75, 3),
+    "lexical-100k": Shape("lexical", 100_000, 200_000, 1.2, 0.75, 3),
     "visual-10k": Shape("visual", 10_000, 18_432, 1.5, 0.75, 1),
     "latent-5k": Shape("latent", 5_000, 32_768, 8.0, 0.7, 2),
     "lexical-20k": Shape("lexical", 20_000, 200_000, 1.2, 0.75, 3),
@@ -81,11 +86,23 @@ def data_folder() -> Path:
 
 def load(name: str) -> Workload:
     """A workload by name, generated on first use."""
+    folder = _stored(name)
+    return Workload(**{f.name: np.load(folder / f"{f.name}.npy") for f in fields(Workload)})
+
+
+def load_read_only(name: str) -> Workload:
+    """The same without reading it: its arrays are files, and what is not looked at takes no memory."""
+    folder = _stored(name)
+    return Workload(**{f.name: np.load(folder / f"{f.name}.npy", mmap_mode="r") for f in fields(Workload)})
+
+
+def _stored(name: str) -> Path:
+    """Where a workload is, generated on first use."""
     shape = SHAPES[name]
     folder = data_folder() / f"{name}-v{VERSION}"
     if not folder.exists():
         save(name, generate(shape))
-    return Workload(**{f.name: np.load(folder / f"{f.name}.npy") for f in fields(Workload)})
+    return folder
 
 
 def save(name: str, made: Workload) -> None:

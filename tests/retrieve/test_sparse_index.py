@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.retrieve import brute, corpora
 from tests.retrieve.brute import Corpus, from_columns
 from zipfian import BM25, Dot, SparseIndex, TfIdf
+from zipfian.retrieve.layout import CODES
 
 
 def build(corpus: Corpus, scoring: Any = None) -> SparseIndex:
@@ -215,10 +216,43 @@ def test_weights_are_kept_at_the_precision_given() -> None:
     assert build(from_columns(1, [([0], fine)], np.float32), Dot()).search([0])[1].tolist() == [1.0]
 
 
-def test_nbytes_counts_the_arrays() -> None:
-    corpus = corpora.make(np.random.default_rng(2), 10_000, [0.3] * 10, ["uniform"] * 10)
+@pytest.mark.parametrize(("kind", "each"), [("counts", 2 + 1 + 2), ("lognormal", 2 + 1 + 4)])
+def test_nbytes_counts_the_arrays(kind: str, each: int) -> None:
+    """Of a posting its place, its impact and its weight: a number of a table where weights take few values."""
+    corpus = corpora.make(np.random.default_rng(2), 200_000, [0.03] * 20, [kind] * 20)
     index = build(corpus)
-    # per posting: 4 + 4 by document, 2 + 1 + 4 by term
-    assert index.nbytes > 15 * 30_000
-    assert index.nbytes < 40 * 30_000 + 16 * 10_000 + 2**21
+    postings = sum(len(docs) for docs, _ in corpus.columns)
+    per_document = 8 + 8  # norm and length
+    assert each * postings + per_document * 200_000 < index.nbytes
+    assert index.nbytes < each * postings + per_document * 200_000 + 20_000
     assert sys.getsizeof(index) < 1000
+
+
+@pytest.mark.parametrize(("different", "coded"), [(CODES, True), (CODES + 1, False)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_number_of_weights_where_codes_end(different: int, coded: bool, dtype: Any) -> None:
+    values = np.random.default_rng(5).permutation(different) + 1.0
+    docs = np.arange(different)
+    corpus = from_columns(different, [(docs, values), (docs[::3], values[::3]), (docs[5:9], 7.0)], dtype)
+    index = build(corpus)
+    assert (len(index._layout.postings.code) > 0) == coded
+    assert (len(index._layout.postings.tf) > 0) != coded
+    assert len(index._layout.postings.table) == (different if coded else 0)
+    for terms in ([0], [0, 1], [0, 1, 2], [2]):
+        check(index, corpus, BM25(), terms, None, 50)
+
+
+def test_arrays_stay_the_callers() -> None:
+    """An index keeps nothing of them: they may be changed, read-only, or of other types."""
+    corpus = corpora.make(np.random.default_rng(6), 3_000, [0.3, 0.1], ["counts", "lognormal"])
+    indptr, indices, weights = corpus.csr()
+    index = build(corpus)
+    taken = SparseIndex.from_csr(indptr, indices, weights, 2)
+    indices[:], weights[:] = 0, 1.0
+    indptr, indices, weights = corpus.csr()
+    for array in (indptr, indices, weights):
+        array.flags.writeable = False
+    fixed = SparseIndex.from_csr(indptr, indices.astype(np.uint16), weights, 2)
+    expected = [part.tolist() for part in index.search([0, 1], k=100)]
+    for other in (taken, fixed):
+        assert [part.tolist() for part in other.search([0, 1], k=100)] == expected

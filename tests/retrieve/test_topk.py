@@ -48,11 +48,11 @@ class Query:
     def allowed(self) -> npt.NDArray[np.bool_]:
         return NO_MASK if self.mask is None else self.layout.pad_mask(self.mask)
 
-    def _run(self, kernel: Any, *before: Any, after: tuple[Any, ...] = ()) -> tuple[list[int], list[float]]:
+    def _run(self, kernel: Any, after: tuple[Any, ...] = ()) -> tuple[list[int], list[float]]:
         ids, scores = np.empty(self.k, np.int64), np.empty(self.k)
         lay = self.layout
         n = kernel(
-            lay.postings, *before, lay.n_windows, lay.norm, lay.spec, self.slots, self.weight, self.k, self.allowed,
+            lay.postings, lay.n_windows, lay.norm, lay.spec, self.slots, self.weight, self.k, self.allowed,
             *after, ids, scores,
         )  # fmt: skip
         return ids[:n].tolist(), scores[:n].tolist()
@@ -60,21 +60,16 @@ class Query:
     def exact(self) -> tuple[list[int], list[float]]:
         return self._run(kernels.exact_topk)
 
-    def fast(self, rows: bool = True) -> tuple[list[int], list[float]]:
-        forward = self.layout.forward
-        if not rows:
-            forward = kernels.Forward(forward.indptr[:0], forward.terms[:0], forward.tf[:0])
+    def fast(self) -> tuple[list[int], list[float]]:
         acc = np.zeros(WINDOW, np.uint16)
-        place = np.zeros(len(self.layout.postings.start), np.int16)
-        out = self._run(kernels.topk, forward, after=(acc, place))
+        out = self._run(kernels.topk, after=(acc,))
         assert not acc.any(), "accumulators must be left zeroed"
-        assert not place.any(), "places must be left zeroed"
         return out
 
     def sweep(self) -> Sweep:
         """The first sweep of `topk`, by hand."""
         mult = np.empty(len(self.slots), np.uint16)
-        slack, faint = kernels.scale_query(self.layout.postings, self.slots, self.weight, mult)
+        slack, faint, _ = kernels.scale_query(self.layout.postings, self.slots, self.weight, mult)
         room = min(4096 + 4 * self.k, self.layout.n_windows * WINDOW)
         docs, sums = np.empty(room, np.int64), np.empty(room, np.int64)
         acc = np.zeros(WINDOW, np.uint16)
@@ -106,13 +101,12 @@ def index_of(corpus: Corpus, scoring: Any = None) -> SparseIndex:
 
 
 def agree(corpus: Corpus, scoring: Any, terms: Any, k: int, weights: Any = None, mask: Any = None) -> Query:
-    """Fast with rows = fast without = plain = brute force, to the last bit."""
+    """Fast = plain = brute force, to the last bit."""
     query = Query.make(index_of(corpus, scoring), terms, k, weights, mask)
     ids, scores = brute.best(brute.scores(corpus, scoring, terms, weights), k, mask)
     expected = ids.tolist(), scores.tolist()
     assert query.exact() == expected
     assert query.fast() == expected
-    assert query.fast(rows=False) == expected
     return query
 
 
@@ -139,7 +133,7 @@ def test_sums_bound_the_scores(data: st.DataObject, corpus: Corpus, k: int) -> N
     query = Query.make(index, terms, k, weights)
     p = index._layout.postings
     mult = np.empty(len(query.slots), np.uint16)
-    slack, faint = kernels.scale_query(p, query.slots, query.weight, mult)
+    slack, faint, _ = kernels.scale_query(p, query.slots, query.weight, mult)
     if slack < 0:
         return
     m = len(query.slots)
@@ -311,10 +305,10 @@ def test_k_of_a_million() -> None:
     assert len(ids) == len(scores) == np.count_nonzero(brute.scores(corpus, BM25(), [0, 1, 2]) > 0)
 
 
-def test_slots_in_any_order_without_rows() -> None:
-    """A caller with its own slots (no rows by document) may give the terms in any order: that is the order of sums."""
+def test_slots_in_any_order() -> None:
+    """A caller with its own slots may give the terms in any order: that is the order of sums."""
     corpus = corpora.make(np.random.default_rng(8), 33_000, [0.5, 0.2, 0.01, 0.0005], ["lognormal"] * 4)
     query = Query.make(index_of(corpus), [0, 1, 2, 3], 100)
     for order in ([3, 1, 0, 2], [2, 3, 1, 0]):
         mixed = replace(query, slots=query.slots[order], weight=query.weight[order])
-        assert mixed.fast(rows=False) == mixed.exact()
+        assert mixed.fast() == mixed.exact()

@@ -12,18 +12,23 @@ from zipfian.retrieve.layout import WINDOW
 from zipfian.retrieve.validate import check_mask
 
 if TYPE_CHECKING:
-    from zipfian.retrieve.kernels import Forward, Postings
+    from zipfian.retrieve.kernels import Postings
 
 NO_MASK = np.empty(0, np.bool_)
 """Stands for 'every document is allowed'."""
 
+NO_CODES, NO_TABLE = np.empty(0, np.uint16), np.empty(0, np.float64)
+"""Stand for 'weights are kept as they are'."""
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Posting lists laid out for the kernels, with the norms and constants their impacts were computed from."""
+    """Posting lists laid out for the kernels, with the norms and constants their impacts were computed from.
+
+    Slots are terms, and their lists follow each other: `stop` is `start` from the second on, in the same memory.
+    """
 
     postings: Postings
-    forward: Forward
     norm: npt.NDArray[np.float64]
     spec: npt.NDArray[np.float64]
     n_docs: int
@@ -34,8 +39,14 @@ class Layout:
 
     @property
     def nbytes(self) -> int:
-        arrays = (*self.postings, *self.forward, self.norm, self.spec)
+        arrays = (*self.postings._replace(stop=self.postings.stop[-1:]), self.norm, self.spec)
         return sum(int(a.nbytes) for a in arrays)
+
+    @property
+    def df(self) -> npt.NDArray[np.int64]:
+        """Documents that have each term."""
+        found: npt.NDArray[np.int64] = self.postings.stop - self.postings.start
+        return found
 
     def pad_mask(self, mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """A mask over documents, stretched to whole windows so that kernels read full chunks."""

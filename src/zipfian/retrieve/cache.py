@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.retrieve.arena import windows
-from zipfian.retrieve.layout import CHUNK, DENSE_SHARE, LOG_WINDOW, SHORT_PER_WINDOW, WINDOW
+from zipfian.retrieve.arena import NO_CODES, NO_TABLE, windows
+from zipfian.retrieve.layout import CHUNK, DENSE_SHARE, LOG_WINDOW, SHORT_PER_WINDOW, SPAN, WINDOW
 
 if TYPE_CHECKING:
     from zipfian.retrieve.kernels import Postings
@@ -85,11 +85,11 @@ class PostingCache:
         rows = min(n * DENSE_SHARE // max(1, self.n_docs) + 1, self.budget // max(1, self._row_bytes) + 1)
         rows = rows if self.n_docs >= WINDOW // 4 else 0
         self._slots: dict[Hashable, int] = {}
-        self._loc = np.empty(n, np.uint16)
+        self._loc = np.empty(n + SPAN, np.uint16)
         self._q = np.empty(n, np.uint8)
         self._tf = np.empty(n, np.float32)
         self._high = np.empty(n, np.uint16)
-        self._bounds = np.empty((long_lists, n_windows + 1), np.int64)
+        self._bounds = np.empty((long_lists, n_windows + 1), np.int32)
         self._rows = np.zeros((rows, n_windows * WINDOW + _ROW_PADDING), np.uint8)
         self._peak = np.zeros((rows, chunks), np.uint8)
         self._rank = np.empty((rows, chunks), np.int32)
@@ -104,12 +104,12 @@ class PostingCache:
         start, stop = self._used, self._used + n
         is_long = n >= SHORT_PER_WINDOW * windows(self.n_docs)
         is_dense = self._wants_row(n) and self._used_rows < len(self._rows)
-        none8, none32, none64 = np.empty(0, np.uint8), np.empty(0, np.int32), np.empty(0, np.int64)
+        none8, none32 = np.empty(0, np.uint8), np.empty(0, np.int32)
         row, dense = self._used_long, self._used_rows
         self._tf[start:stop] = tf
         top = kernels.fill_long(
-            docs, self._tf[start:stop], self.norm, self.spec, self._loc[start:stop], self._q[start:stop],
-            self._bounds[row] if is_long else none64, start,
+            docs, tf.astype(np.float64), self.norm, self.spec, self._loc[start:stop], self._q[start:stop],
+            self._bounds[row] if is_long else none32,
             self._rows[dense] if is_dense else none8,
             self._peak[dense] if is_dense else none8,
             self._rank[dense] if is_dense else none32,
@@ -131,8 +131,8 @@ class PostingCache:
 
         t = self._table
         return kernels.Postings(
-            start=t.start, stop=t.stop, loc=self._loc, q=self._q, tf=self._tf, top=t.top, row=t.row,
-            bounds=self._bounds, high=self._high, high_start=t.high, dense=t.dense, rows=self._rows,
+            start=t.start, stop=t.stop, loc=self._loc, q=self._q, tf=self._tf, code=NO_CODES, table=NO_TABLE, top=t.top,
+            row=t.row, bounds=self._bounds, high=self._high, high_start=t.high, dense=t.dense, rows=self._rows,
             peak=self._peak, rank=self._rank,
         )  # fmt: skip
 

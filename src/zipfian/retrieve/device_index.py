@@ -98,7 +98,7 @@ class DeviceIndex:
             try:
                 self._parts = list(_parts(layout, torch_device(self.device)))
             except torch.OutOfMemoryError:
-                held = 12 * len(layout.postings.tf)
+                held = 12 * len(layout.postings.q)
                 raise DeviceMemory(self.device, f"an index of {held:,} bytes", "or search on the processor") from None
 
     @property

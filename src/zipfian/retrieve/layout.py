@@ -25,8 +25,11 @@ ROW_PADDING = 192
 SHORT_PER_WINDOW = 4
 """A list with fewer than 4 postings per window stores window numbers instead of window bounds."""
 
-FORWARD_TERMS = 1 << 22
-"""Up to this many terms a `SparseIndex` keeps the rows as well; a search then needs 2 bytes per term of scratch."""
+CODES = 65_535
+"""Up to this many different weights a `SparseIndex` keeps as 16-bit numbers of a table."""
+
+SPAN = 64
+"""Positions of a list that are compared with a document at once, in a few vector instructions."""
 
 SAMPLE = 8
 """Every 8th window is swept first; the k-th best of all documents is then guessed from it (and checked)."""

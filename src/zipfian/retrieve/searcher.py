@@ -119,8 +119,8 @@ class FieldSearcher:
         norm, spec = self._formula(query.scoring)
         if cached and query.scoring == self.scoring:
             n = kernels.topk(
-                postings, _no_rows(), windows(n_docs), norm, spec, slots, query.weight, limit, allowed,
-                self._accumulator(), np.empty(0, np.int16), out_docs, out_scores,
+                postings, windows(n_docs), norm, spec, slots, query.weight, limit, allowed, self._accumulator(),
+                out_docs, out_scores,
             )  # fmt: skip
         else:
             n = kernels.exact_topk(
@@ -215,12 +215,6 @@ class FieldSearcher:
         if acc is None:
             acc = self._local.acc = np.zeros(WINDOW, np.uint16)
         return acc
-
-
-def _no_rows() -> Any:
-    from zipfian.retrieve import kernels
-
-    return kernels.Forward(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
 
 
 def _cosine_norms(stats: FieldStatistics, scoring: TfIdf) -> F64:

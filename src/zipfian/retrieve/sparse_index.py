@@ -48,12 +48,12 @@ class SparseIndex:
     [1, 0]
     """
 
-    def __init__(self, layout: Layout, scoring: Scoring, df: Ids, lengths: Scores) -> None:
+    def __init__(self, layout: Layout, scoring: Scoring, lengths: Scores) -> None:
         """Use `from_csr`."""
         self._layout = layout
         self._scoring = scoring
-        self._df = df
         self._lengths = lengths
+        df = layout.df
         self._idf = np.where(df > 0, scoring.idf(df.astype(np.float64), len(lengths)), 0.0)
         self._phi = parse_phi(scoring.phi)
         self._buffers = threading.local()
@@ -93,8 +93,8 @@ class SparseIndex:
 
         chosen = BM25() if scoring is None else check_scoring(scoring)
         ip, ix, w = check_csr(indptr, indices, weights, n_terms)
-        layout, df, lengths = build.from_csr(ip, ix, w, int(n_terms), chosen)
-        return cls(layout, chosen, df, lengths)
+        layout, lengths = build.from_csr(ip, ix, w, int(n_terms), chosen)
+        return cls(layout, chosen, lengths)
 
     @property
     def n_docs(self) -> int:
@@ -104,12 +104,12 @@ class SparseIndex:
     @property
     def n_terms(self) -> int:
         """Size of the term space."""
-        return len(self._df)
+        return len(self._idf)
 
     @property
     def nbytes(self) -> int:
         """Bytes of every array the index holds."""
-        return self._layout.nbytes + self._df.nbytes + self._lengths.nbytes + self._idf.nbytes
+        return self._layout.nbytes + self._lengths.nbytes + self._idf.nbytes
 
     @property
     def scoring(self) -> Scoring:
@@ -163,12 +163,11 @@ class SparseIndex:
         if formula is not self._scoring and formula != self._scoring:
             n = self._search_as(formula, query, given, limit, allowed, out_docs, out_scores)
         else:
-            acc, place = self._scratch()
             query, given = self._cosine(query, given)
             rows, code = np.array([0, len(query)]), np.empty(1, np.int64)
             kernels.query_many(
-                lay.postings, lay.forward, lay.n_windows, lay.norm, lay.spec, self._idf, rows, query, given, len(given),
-                limit, allowed, 0, 1, acc, place, out_docs[np.newaxis], out_scores[np.newaxis], code,
+                lay.postings, lay.n_windows, lay.norm, lay.spec, self._idf, rows, query, given, len(given), limit,
+                allowed, 0, 1, self._accumulator(), out_docs[np.newaxis], out_scores[np.newaxis], code,
             )  # fmt: skip
             n = int(code[0])
         if n < 0:
@@ -225,8 +224,8 @@ class SparseIndex:
 
         def run(begin: int, end: int) -> None:
             kernels.query_many(
-                lay.postings, lay.forward, lay.n_windows, lay.norm, lay.spec, self._idf, rows, flat, given, len(given),
-                limit, NO_MASK, begin, end, *self._scratch(), out_docs, out_scores, code,
+                lay.postings, lay.n_windows, lay.norm, lay.spec, self._idf, rows, flat, given, len(given), limit,
+                NO_MASK, begin, end, self._accumulator(), out_docs, out_scores, code,
             )  # fmt: skip
 
         if threads == 1 or n_queries < 2:
@@ -297,7 +296,8 @@ class SparseIndex:
             raise InvalidInput("TfIdf cannot be chosen per search on a SparseIndex: build it with scoring=TfIdf()")
         if parse_phi(scoring.phi) != self._phi:
             raise InvalidInput("phi changes the document lengths: build another SparseIndex with that phi")
-        idf = np.where(self._df > 0, scoring.idf(self._df.astype(np.float64), self.n_docs), 0.0)
+        df = self._layout.df
+        idf = np.where(df > 0, scoring.idf(df.astype(np.float64), self.n_docs), 0.0)
         slots, weight = self._weigh(query, given, idf)
         norm = scoring.norms(self._lengths, float(self._lengths.mean()) if self.n_docs else 0.0)
         lay = self._layout
@@ -320,10 +320,9 @@ class SparseIndex:
     def _cosine(self, query: Ids, given: Scores) -> tuple[Ids, Scores]:
         return weighing.cosine(self._scoring, self._idf, query, given)
 
-    def _scratch(self) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int16]]:
-        """Per thread: one window of accumulators and a map from terms to query places, left zeroed by every search."""
-        found: tuple[npt.NDArray[np.uint16], npt.NDArray[np.int16]] | None = getattr(self._buffers, "scratch", None)
+    def _accumulator(self) -> npt.NDArray[np.uint16]:
+        """Per thread: one window of sums, left zeroed by every search."""
+        found: npt.NDArray[np.uint16] | None = getattr(self._buffers, "sums", None)
         if found is None:
-            terms = self.n_terms if len(self._layout.forward.indptr) else 0
-            found = self._buffers.scratch = (np.zeros(WINDOW, np.uint16), np.zeros(terms, np.int16))
+            found = self._buffers.sums = np.zeros(WINDOW, np.uint16)
         return found

@@ -8,19 +8,20 @@ from zipfian.retrieve.kernels.jit import private_cache
 
 with private_cache():
     from zipfian.index import _decode  # noqa: F401 - not used here, but its machine code belongs in the same folder
-    from zipfian.retrieve.kernels.arrays import Forward, Postings
-    from zipfian.retrieve.kernels.exact import exact_topk, score_docs, score_rows
-    from zipfian.retrieve.kernels.fill import fill_all, fill_long, invert, row_sums
+    from zipfian.retrieve.kernels.arrays import Postings
+    from zipfian.retrieve.kernels.candidates import score_candidates
+    from zipfian.retrieve.kernels.exact import exact_topk, score_docs
+    from zipfian.retrieve.kernels.fill import count_terms, fill_all, fill_long, invert, row_sums
     from zipfian.retrieve.kernels.impact import impact
     from zipfian.retrieve.kernels.query import query_many, scale_query, topk, weigh
     from zipfian.retrieve.kernels.sweep import collect
     from zipfian.retrieve.kernels.unpack import count_range, unpack_range
 
 __all__ = [
-    "Forward",
     "Postings",
     "collect",
     "count_range",
+    "count_terms",
     "exact_topk",
     "fill_all",
     "fill_long",
@@ -29,8 +30,8 @@ __all__ = [
     "query_many",
     "row_sums",
     "scale_query",
+    "score_candidates",
     "score_docs",
-    "score_rows",
     "topk",
     "unpack_range",
     "weigh",

@@ -18,17 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from zipfian.retrieve.kernels.arrays import Forward, Postings
-from zipfian.retrieve.kernels.exact import exact_topk, score_docs, score_rows
+from zipfian.retrieve.kernels.arrays import Postings
+from zipfian.retrieve.kernels.candidates import score_candidates
+from zipfian.retrieve.kernels.exact import exact_topk
 from zipfian.retrieve.kernels.heaps import drain, offer
 from zipfian.retrieve.kernels.jit import kernel
 from zipfian.retrieve.kernels.sweep import collect
+from zipfian.retrieve.kernels.window import compact
 from zipfian.retrieve.layout import SUMMED_TERMS, WINDOW
 
 
 @kernel
 def scale_query(p: Postings, slots: Any, weight: Any, mult: Any) -> Any:
-    """Fill the terms' integer multipliers -> (slack, faint); slack < 0: this query cannot be done in integers.
+    """Fill the terms' integer multipliers -> (slack, faint, unit); slack < 0: this query cannot be done in integers.
 
     With `unit` integer steps per score and c = weight x top x unit, a posting of impact v adds (q x mult) >> 8, where
     mult = ceil(c x 256 / 255). As v / top <= q / 255 < v / top + 1 / 255, this lies above c x v / top - 1 and below
@@ -45,7 +47,7 @@ def scale_query(p: Postings, slots: Any, weight: Any, mult: Any) -> Any:
     for j in range(m):
         total += weight[j] * p.top[slots[j]]
     if m > SUMMED_TERMS or not 1e-200 < total < 1e300:
-        return -1, True
+        return -1, True, 0.0
     unit = (65535.0 - 260.0 - 2.0 * m) / total
     loose = 0.0
     faint = False
@@ -54,21 +56,20 @@ def scale_query(p: Postings, slots: Any, weight: Any, mult: Any) -> Any:
         loose += c / 255.0 + 1.0
         mult[j] = np.uint16(math.ceil(c * 256.0 / 255.0))
         faint |= mult[j] < 256 and c > 0.0
-    return int(loose) + m + 2, faint
+    return int(loose) + m + 2, faint, unit
 
 
 @kernel
 def topk(
-    p: Postings, fwd: Forward, n_windows: int, norm: Any, spec: Any, slots: Any, weight: Any, k: int, mask: Any,
-    acc: Any, place: Any, out_docs: Any, out_scores: Any,
+    p: Postings, n_windows: int, norm: Any, spec: Any, slots: Any, weight: Any, k: int, mask: Any, acc: Any,
+    out_docs: Any, out_scores: Any,
 ) -> Any:  # fmt: skip
     """Exact top-k through the 8-bit impacts; returns how many. `weight` is idf x query weight.
 
-    `acc` (uint16 per document of a window) and `place` (int16 per term, or empty without `fwd`) are the caller's
-    buffers, zeroed before and after. With `fwd`, slots must ascend.
+    `acc` (uint16 per document of a window) is the caller's buffer, zeroed before and after.
     """
     mult = np.empty(len(slots), np.uint16)
-    slack, faint = scale_query(p, slots, weight, mult)
+    slack, faint, unit = scale_query(p, slots, weight, mult)
     if slack < 0:
         return exact_topk(p, n_windows, norm, spec, slots, weight, k, mask, out_docs, out_scores)
     room = min(4096 + 4 * k, n_windows * WINDOW)
@@ -85,18 +86,47 @@ def topk(
     if n < 0 or (faint and kth < slack):
         # too many near-ties, or the k-th best is so low that documents with a sum of 0 may be among the hits
         return exact_topk(p, n_windows, norm, spec, slots, weight, k, mask, out_docs, out_scores)
-    best = cand_doc[:n]
-    if len(fwd.indptr) > 0:
-        exact = score_rows(fwd, norm, spec, slots, weight, best, place)
-    else:
-        exact = score_docs(p, norm, spec, slots, weight, best)
     scores = np.empty(k, np.float64)
     docs = np.empty(k, np.int64)
-    size = np.int64(0)
-    for i in range(n):
-        if exact[i] > 0.0:
-            size = offer(scores, docs, size, k, exact[i], best[i])
+    # Those whose sums are the best are scored first: their exact scores leave few of the others in question.
+    first = _best_first(cand_doc, cand_sum, n, kth)
+    size = _keep_best(p, norm, spec, slots, weight, k, cand_doc[:first], scores, docs, np.int64(0))
+    if size == k:
+        # score x unit < sum + m, see `scale_query`; one step more for the rounding of floats
+        n = first + compact(cand_doc[first:n], cand_sum[first:n], n - first, int(scores[0] * unit) - len(slots) - 1)
+    size = _keep_best(p, norm, spec, slots, weight, k, cand_doc[first:n], scores, docs, size)
     drain(scores, docs, size, out_docs, out_scores)
+    return size
+
+
+@kernel
+def _best_first(cand_doc: Any, cand_sum: Any, n: int, kth: int) -> int:
+    """Move the candidates whose sum is at least kth to the front; returns how many. Otherwise their order is kept."""
+    doc, total = cand_doc[:n].copy(), cand_sum[:n].copy()
+    front = 0
+    for i in range(n):
+        front += int(total[i] >= kth)
+    x, y = 0, front
+    for i in range(n):
+        if total[i] >= kth:
+            cand_doc[x], cand_sum[x] = doc[i], total[i]
+            x += 1
+        else:
+            cand_doc[y], cand_sum[y] = doc[i], total[i]
+            y += 1
+    return front
+
+
+@kernel
+def _keep_best(
+    p: Postings, norm: Any, spec: Any, slots: Any, weight: Any, k: int, cand_doc: Any, scores: Any, docs: Any, size: int
+) -> int:
+    """Score candidates and offer them to the heap of the best; returns its new size."""
+    if len(cand_doc) > 0:
+        exact = score_candidates(p, norm, spec, slots, weight, cand_doc)
+        for i in range(len(cand_doc)):
+            if exact[i] > 0.0:
+                size = offer(scores, docs, size, k, exact[i], cand_doc[i])
     return size
 
 
@@ -138,9 +168,8 @@ def weigh(terms: Any, given: Any, n_given: int, idf: Any, n_terms: int, slots: A
 
 @kernel
 def query_many(
-    p: Postings, fwd: Forward, n_windows: int, norm: Any, spec: Any, idf: Any, indptr: Any, terms: Any, given: Any,
-    n_given: int, k: int, mask: Any, begin: int, end: int, acc: Any, place: Any, out_docs: Any, out_scores: Any,
-    code: Any,
+    p: Postings, n_windows: int, norm: Any, spec: Any, idf: Any, indptr: Any, terms: Any, given: Any, n_given: int,
+    k: int, mask: Any, begin: int, end: int, acc: Any, out_docs: Any, out_scores: Any, code: Any,
 ) -> None:  # fmt: skip
     """Queries begin .. end of a batch into rows of the output; `code` gets each query's count or error.
 
@@ -153,7 +182,5 @@ def query_many(
         some = given[lo:hi] if n_given > 0 else given
         m = weigh(terms[lo:hi], some, n_given, idf, len(idf), slots, weight)
         if m > 0:
-            m = topk(
-                p, fwd, n_windows, norm, spec, slots[:m], weight[:m], k, mask, acc, place, out_docs[i], out_scores[i]
-            )
+            m = topk(p, n_windows, norm, spec, slots[:m], weight[:m], k, mask, acc, out_docs[i], out_scores[i])
         code[i] = m

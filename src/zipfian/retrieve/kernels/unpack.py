@@ -7,6 +7,7 @@ from typing import Any
 from zipfian.retrieve.kernels.arrays import Postings
 from zipfian.retrieve.kernels.impact import impact
 from zipfian.retrieve.kernels.jit import kernel
+from zipfian.retrieve.kernels.lookup import stored
 from zipfian.retrieve.layout import LOG_WINDOW
 
 
@@ -15,7 +16,7 @@ def _span(p: Postings, s: int, first: int, last: int) -> Any:
     """Positions of a list's postings in windows first .. last - 1."""
     r = p.row[s]
     if r >= 0:
-        return p.bounds[r, first], p.bounds[r, last]
+        return p.start[s] + p.bounds[r, first], p.start[s] + p.bounds[r, last]
     shift = p.high_start[s] - p.start[s]
     lo = p.start[s]
     while lo < p.stop[s] and p.high[lo + shift] < first:
@@ -40,6 +41,7 @@ def unpack_range(
 ) -> None:  # fmt: skip
     """Those postings: documents, counted from the first window's first, and what each is worth before its weight."""
     family, a, b, c, phi = int(spec[0]), spec[1], spec[2], spec[3], spec[4]
+    loc, high, bounds, code, table, tf = p.loc, p.high, p.bounds, p.code, p.table, p.tf
     base = first << LOG_WINDOW
     for s in range(len(p.start)):
         lo, hi = _span(p, s, first, last)
@@ -48,10 +50,10 @@ def unpack_range(
         window = first
         for at in range(lo, hi):
             if r >= 0:
-                while at >= p.bounds[r, window + 1]:
+                while at - p.start[s] >= bounds[r, window + 1]:
                     window += 1
             else:
-                window = int(p.high[at + shift])
-            d = (window << LOG_WINDOW) | int(p.loc[at])
+                window = int(high[at + shift])
+            d = (window << LOG_WINDOW) | int(loc[at])
             docs[start[s] + at - lo] = d - base
-            impacts[start[s] + at - lo] = impact(p.tf[at], norm[d], family, a, b, c, phi)
+            impacts[start[s] + at - lo] = impact(stored(code, table, tf, at), norm[d], family, a, b, c, phi)

@@ -67,8 +67,8 @@ def add_lists(p: Postings, slots: Any, mult: Any, sparse: Any, w: int, span: Any
         s = slots[j]
         r = p.row[s]
         if r >= 0:
-            lo = p.bounds[r, w]
-            hi = p.bounds[r, w + 1]
+            lo = p.start[s] + p.bounds[r, w]
+            hi = p.start[s] + p.bounds[r, w + 1]
         else:
             lo = span[1, j]
             end = p.stop[s]
