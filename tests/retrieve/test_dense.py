@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import threading
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,10 @@ from hypothesis import strategies as st
 
 from zipfian.errors import InvalidInput
 from zipfian.index.segment import SegmentReader, delete_documents, write_segment
-from zipfian.retrieve.dense import Codes, DenseSearcher, Rows, _kernels
+from zipfian.retrieve.codes import Codes, scan_kernels
+from zipfian.retrieve.dense import DenseSearcher, Rows
+from zipfian.retrieve.kernels import dense, nibbles
+from zipfian.retrieve.scan import scan
 from zipfian.storage.directory import FSDirectory
 from zipfian.types import SegmentBatch
 
@@ -73,47 +78,187 @@ def test_ties_zeros_and_extremes(data: st.DataObject) -> None:
     assert docs.tolist() == order.tolist() and scores.tolist() == every[order].tolist()
 
 
-@pytest.mark.parametrize("metric", ["cosine", "dot"])
-def test_no_score_leaves_its_bounds(metric: str) -> None:
-    """The heart of the proof: the exact score lies between the bounds that the scan gave."""
-    rng = np.random.default_rng(3)
-    rows = rng.standard_normal((2_000, 48)).astype(np.float32)
-    rows[::3] = np.abs(rows[::3]) ** 3  # skewed rows lose most to rounding
+def hard_rows(kind: str, rng: np.random.Generator) -> np.ndarray:
+    """Rows that bounds may fail on, each kind in its own way."""
+    rows = rng.standard_normal((400, 48))
+    if kind == "skewed":  # most of a row is lost to rounding
+        rows = np.abs(rows) ** 5
+    elif kind == "one way":  # next to nothing is left when the common direction is taken away
+        rows = np.ones(48) + 1e-3 * rows
+    elif kind == "copies":
+        rows = np.tile(rows[:4], (100, 1))
+    elif kind == "lengths":
+        rows *= np.exp(rng.uniform(-60, 60, (400, 1)))
+    elif kind == "faint":  # below the smallest normal number of 32 bits
+        rows *= 1e-41
+    elif kind == "whole":
+        rows = rng.integers(-3, 4, (400, 48)).astype(float)
     rows[5] = 0.0
+    return rows.astype(np.float32)
+
+
+KINDS = ["plain", "skewed", "one way", "copies", "lengths", "faint", "whole"]
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_row_is_ruled_out_that_reaches_the_floor(metric: str, kind: str) -> None:
+    """The heart of the proof: a floor that is just the score of a row leaves this row in, whatever the query."""
+    rng = np.random.default_rng(3)
+    rows = hard_rows(kind, rng)
     searcher = DenseSearcher.from_array(rows, metric=metric)  # type: ignore[arg-type]
-    query = searcher.prepare(rng.standard_normal(48) ** 3)
-    high, floor = searcher._scan(query, np.ones(2_000, np.bool_), 10)
-    exact = searcher.score(query, np.arange(2_000))
-    assert np.all(high >= exact)
-    assert np.sort(exact)[-10] >= floor
+    (codes,) = searcher._ready()
+    assert codes is not None
+    common = codes.direction
+    lost = rows[7] * codes.inverse[7] - numbers_of(codes, 7) - float(codes.coded.about[7, 2]) * common
+    queries = [rng.standard_normal(48) ** 3, common, -common, common + 1e-4 * rng.standard_normal(48), rows[7] + common]
+    if np.abs(lost).max() > 1e-20:
+        queries.append(lost)  # nothing that Cauchy-Schwarz allows for goes unused
+    allowed = np.ones(len(rows), np.bool_)
+    kernels = scan_kernels()
+    for query in map(searcher.prepare, queries):
+        exact = searcher.score(query, np.arange(len(rows)))
+        asked = codes.ask([query])
+        for d, score in enumerate(exact.tolist()):
+            best = room(1, len(rows), len(rows))
+            best.floor[0] = score
+            kernels.scan(codes.coded, asked, allowed, d, d + 1, 0, len(rows), best)
+            assert best.looked[0] + best.left[0] == 1
+            if best.left[0]:
+                assert best.far[0, 0] == d and best.far_high[0, 0] >= score
+            else:
+                assert best.near[0, 0] == d and best.near_high[0, 0] >= score >= best.low[0, 0]
+        high = np.empty(len(rows))
+        kernels.look_closer(codes.coded, asked, 0, np.arange(len(rows)), high)
+        assert np.all(high >= exact)
+        for found in scan([(codes, 0)], [query], allowed, 10, 1):
+            assert found.floor <= np.sort(exact)[-10]
+
+
+def test_a_document_that_four_bits_place_too_low_is_looked_at_again() -> None:
+    """The better of two comes second, and all that it is better by is what rounding took from it."""
+    rng = np.random.default_rng(6)
+    rows = 1e-4 * rng.standard_normal((300, 48))
+    rows[2:] *= 1e-3
+
+    def lost() -> np.ndarray:
+        codes = Codes(rows.astype(np.float32), "dot")
+        found: np.ndarray = rows[1] - numbers_of(codes, 1) - float(codes.coded.about[1, 2]) * codes.direction
+        return found
+
+    rows[0] = rows[1]
+    rows[0] -= 0.3 * lost()
+    docs, scores = DenseSearcher.from_array(rows, metric="dot").search(1e4 * lost(), 1)
+    assert docs.tolist() == [1]
+    assert scores == pytest.approx([float(1e4 * lost() @ rows[1])], rel=1e-5)
+
+
+def numbers_of(codes: Codes, row: int) -> np.ndarray:
+    """What the upper four bits of a row say of it."""
+    both = codes.coded.upper[row]
+    upper = np.concatenate([both & 15, both >> 4])[: len(codes.direction)].astype(np.float64)
+    found: np.ndarray = (16.0 * upper - 120.0) * float(codes.coded.about[row, 0])
+    return found
+
+
+def room(queries: int, rows: int, k: int) -> Any:
+    """An empty result of the scan."""
+    lists = [
+        part
+        for _ in range(2)
+        for part in (np.zeros(queries, np.int64), np.empty((queries, rows), np.int64), np.empty((queries, rows)))
+    ]
+    heap = np.empty((queries, k)), np.empty((queries, k), np.int64), np.zeros(queries, np.int64)
+    return scan_kernels().Best(*heap, np.full(queries, -np.inf), *lists)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_codes_say_how_far_they_are_off(metric: str, kind: str) -> None:
+    rows = hard_rows(kind, np.random.default_rng(8))
     codes = Codes(rows, metric)  # type: ignore[arg-type]
-    near = codes.codes.astype(np.float64) * codes.step[:, None]
+    coded, u = codes.coded, codes.direction
+    both = np.concatenate([coded.upper & 15, coded.upper >> 4], axis=1)[:, :48].astype(np.float64) * 16
+    lower = np.concatenate([coded.lower & 15, coded.lower >> 4], axis=1)[:, :48].astype(np.float64)
     true = rows.astype(np.float64) * codes.inverse[:, None]
-    assert np.all(np.linalg.norm(true - near, axis=1) <= codes.error)
-    assert np.all(np.linalg.norm(near, axis=1) <= codes.size)
+    for about, numbers in ((coded.about, both - 120.0), (coded.about_both, both + lower - 127.5)):
+        step, size, along, error = about.astype(np.float64).T[:, :, None]
+        near = numbers * step
+        lost = true - near - along * u
+        assert np.all(np.linalg.norm(lost, axis=1) <= error[:, 0])
+        assert np.all(np.linalg.norm(near, axis=1) <= size[:, 0])
+        assert np.all(np.abs(lost @ u) <= 1.2e-7 * np.abs(along[:, 0]) + 1e-13 * size[:, 0] + 1e-44)
 
 
-def test_the_rounding_of_the_query_is_part_of_the_bounds() -> None:
-    """Rows of whole numbers lose nothing in 8 bits: all that lies between bound and score is the query's rounding."""
-    rng = np.random.default_rng(4)
-    rows = rng.integers(-126, 127, (2_000, 48)).astype(np.float32)
-    rows[:, 0] = 127.0
-    searcher = DenseSearcher.from_array(rows, metric="dot")
-    query = searcher.prepare(rng.standard_normal(48))
-    high, floor = searcher._scan(query, np.ones(2_000, np.bool_), 10)
-    exact = searcher.score(query, np.arange(2_000))
-    assert np.all(high >= exact)
-    assert np.sort(exact)[-10] >= floor
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_the_fast_product_of_codes_is_the_plain_one(seed: int, steps: int, extreme: bool) -> None:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 256, (3, 32 * steps)).astype(np.uint8)
+    query = rng.integers(-127, 128, 64 * steps).astype(np.int8)
+    if extreme:
+        codes[:] = 255
+        query[:] = rng.choice([-127, 127], len(query)) if seed % 2 else 127
+    for row in range(3):
+        parts = np.concatenate([codes[row] & 15, codes[row] >> 4]).astype(np.int64)
+        wanted = int(parts @ query.astype(np.int64))
+        assert nibbles.dot_plainly(codes, row, query) == fast_product(codes, row, query) == wanted
 
 
-def test_a_query_between_two_steps_finds_the_better_document() -> None:
-    """Both components round to the same step; the better one stands behind more rows than are scored at first."""
-    rows = np.array([[0.0, 0.0, 127.0]] * 70 + [[0.0, 127.0, 0.0]], np.float32)
-    step = 1.0 / 32_767.0
-    query = np.array([1.0, 10_000.4 * step, 10_000.2 * step])
-    docs, scores = DenseSearcher.from_array(rows, metric="dot").search(query, 1)
-    assert docs.tolist() == [70]
-    assert scores.tolist() == [127.0 * query[1]]
+@numba.njit
+def fast_product(codes: np.ndarray, row: int, query: np.ndarray) -> int:
+    return nibbles.dot_nibbles(codes, row, query)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+def test_numbers_that_32_bits_hardly_hold(metric: str) -> None:
+    """Lengths and products that overflow 32 bits rule nothing out."""
+    rng = np.random.default_rng(2)
+    rows = (rng.uniform(0.5, 1.0, (300, 40)) * 3e38).astype(np.float32)
+    rows[::2] *= 1e-20
+    searcher = DenseSearcher.from_array(rows, metric=metric)  # type: ignore[arg-type]
+    for query in (np.ones(40), rng.standard_normal(40)):
+        check(searcher, rows, query, 7, np.ones(300, np.bool_))
+
+
+def test_vectors_that_point_one_way_are_told_apart() -> None:
+    """As those of many encoders: all cosines lie near .8, and what tells them apart is a small rest."""
+    rng = np.random.default_rng(12)
+    rows = (2.0 * np.ones(64) / 8 + rng.standard_normal((20_000, 64)) / 8).astype(np.float32)
+    searcher = DenseSearcher.from_array(rows)
+    query = searcher.prepare(rows[77])
+    allowed = np.ones(len(rows), np.bool_)
+    check(searcher, rows, query.vector, 10, allowed)
+    (codes,) = searcher._ready()
+    assert codes is not None
+    best = room(1, len(rows), 10)
+    best.floor[0] = searcher.find(query, 10).scores[-1]
+    scan_kernels().scan(codes.coded, codes.ask([query]), allowed, 0, len(rows), 0, 10, best)
+    assert best.left[0] + best.looked[0] < 1_000
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_queries_together_find_what_each_finds_alone(data: st.DataObject) -> None:
+    seed = data.draw(st.integers(0, 1_000))
+    rng = np.random.default_rng(seed)
+    n, dim = data.draw(st.integers(1, 600)), data.draw(st.integers(1, 130))
+    rows = np.round(rng.standard_normal((n, dim)), data.draw(st.integers(0, 3))).astype(np.float32)
+    rows *= data.draw(st.sampled_from([1.0, 1e-4]))
+    cut = data.draw(st.integers(0, n))
+    parts = [Rows(rows[:cut], rng.random(cut) < 0.9), Rows(rows[cut:], rng.random(n - cut) < 0.9)]
+    metric = data.draw(st.sampled_from(["cosine", "dot"]))
+    searcher = DenseSearcher("d", parts, metric)
+    mask = rng.random(n) < data.draw(st.sampled_from([0.02, 0.5, 1.0]))
+    queries = list(rng.standard_normal((data.draw(st.integers(0, 20)), dim)))
+    k = data.draw(st.integers(1, 30))
+    together = searcher.find_many(queries, k, mask)
+    assert len(together) == len(queries)
+    for query, found in zip(queries, together, strict=True):
+        every = np.where(searcher.allowed(mask), searcher.score(query, np.arange(n)), -np.inf)
+        order = np.lexsort((np.arange(n), -every))[: min(k, int(searcher.allowed(mask).sum()))]
+        assert found.docs.tolist() == order.tolist()
+        assert found.scores.tolist() == every[order].tolist()
 
 
 def test_identical_documents_all_get_rescored_and_stay_in_order() -> None:
@@ -137,8 +282,6 @@ def test_codes_of_wide_vectors_never_overflow() -> None:
     rows = np.vstack([np.ones(dim), -np.ones(dim)]).astype(np.float32)
     docs, scores = DenseSearcher.from_array(rows, metric="dot").search(np.ones(dim), 2)
     assert docs.tolist() == [0, 1] and scores.tolist() == [float(dim), -float(dim)]
-    query = DenseSearcher.from_array(rows).prepare(np.ones(dim))
-    assert int(np.abs(query.codes.astype(np.int64)).sum()) * 127 < 2**31
 
 
 def segments(folder: Path, rows: np.ndarray, cuts: list[int], deleted: list[int]) -> list[SegmentReader]:
@@ -184,11 +327,13 @@ def test_segments_deletes_and_missing_vectors(tmp_path: Path) -> None:
     assert again._codes[0] is searcher._codes[0]  # snapshots share the codes of a common segment
 
 
-def test_threads_split_the_scan_without_changing_it() -> None:
+def test_threads_split_the_scan_without_changing_it(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     rows = rng.standard_normal((1_000, 16)).astype(np.float32)
     parts = [Rows(rows[:10], np.ones(10, np.bool_)), Rows(rows[10:], np.ones(990, np.bool_))]
-    one, three = DenseSearcher("d", parts), DenseSearcher("d", parts, threads=3)
+    monkeypatch.setattr("zipfian.retrieve.scan._THREAD_BYTES", 1)
+    monkeypatch.setattr("zipfian.retrieve.scan._BLOCK_BYTES", 1_024)
+    one, three = DenseSearcher("d", parts, threads=1), DenseSearcher("d", parts, threads=3)
     for k in (1, 50, 1_000):
         query = rng.standard_normal(16)
         a, b = one.search(query, k), three.search(query, k)
@@ -224,7 +369,7 @@ def test_nothing_to_find() -> None:
 
 def test_the_exact_product_is_a_plain_sum() -> None:
     a, b = np.arange(11, dtype=np.float32), np.linspace(0, 1, 11)
-    assert _kernels().dot(a, b) == pytest.approx(float(a.astype(float) @ b), rel=1e-15)
+    assert dense.dot(a, b) == pytest.approx(float(a.astype(float) @ b), rel=1e-15)
 
 
 @pytest.mark.parametrize(

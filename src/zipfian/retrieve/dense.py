@@ -1,10 +1,11 @@
-"""Exact search over pooled vectors: cosine or dot product, all documents scanned in 8 bits, the best scored in float64.
+"""Exact search over pooled vectors: cosine or dot product, all documents scanned in 4 bits, the best scored in float64.
 
-Every row is kept as int8 codes with one step per row, a quarter of the bytes of float32. The scan gives each document
-an approximate score and, by Cauchy-Schwarz from the lengths of what rounding took away, a number its score cannot
-exceed. Documents are then scored from their float32 rows, highest bound first, until no bound is left that reaches the
-k-th best score found. What is returned is therefore right, not likely: how much had to be rescored depends on the data,
-the result does not.
+Every row is kept as codes of 8 bits, in two planes of 4 (`kernels.codes`). The scan reads the upper plane, an eighth
+of the bytes of float32, and has from it a number that the document's score cannot exceed. A document that seems to be
+among the best is compared in 8 bits at once, which also say what its score reaches at least: the k-th best of these
+numbers is the floor. Others that may reach it are compared in 8 bits at the end. What is left then is scored from the
+float32 rows, highest bound first, until no bound reaches the k-th best score found. What is returned is therefore
+right, not likely: how much had to be looked at closer depends on the data, the result does not.
 
 Scores are float64 products of the stored float32 numbers, added in one fixed order: the same bits whatever the
 segments, the filter or k.
@@ -13,43 +14,31 @@ segments, the filter or k.
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.encode.session import checked_threads
 from zipfian.errors import InvalidInput
 from zipfian.index.passages import flags_of
 from zipfian.index.segment import SegmentReader
+from zipfian.retrieve.codes import F64, Codes, DenseQuery, Matrix, Metric, codes_of, scan_kernels
 from zipfian.retrieve.passages import PassageMap
+from zipfian.retrieve.scan import Candidates, scan
 from zipfian.retrieve.validate import check_k, numbers
 from zipfian.types import Passages
 
-Metric = Literal["cosine", "dot"]
-Matrix = npt.NDArray[np.float32]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-F64 = npt.NDArray[np.float64]
-
-_QUANTISE_ROWS = 8_192
-"""Rows turned into codes at once: a mapped file is read in pieces, never copied as a whole."""
 
 _FIRST_BATCH = 64
 """Documents scored from float32 before the bound is first looked at; later batches double."""
 
-
-@dataclass(frozen=True, slots=True)
-class DenseQuery:
-    """A query vector made ready: checked, of length 1 for cosine, and as 16-bit codes for the scan."""
-
-    vector: F64
-    codes: npt.NDArray[np.int16]
-    scale: F64
-    """Step of the codes, length, length of what rounding took away, rounding of float64 products."""
+_TOGETHER = 8
+"""Queries that share one reading of the codes: more find what they would share in the cache, and each needs its own
+candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +51,6 @@ class DenseFound:
     """Documents that the filter and presence allowed."""
     rescored: int
     """Documents scored from float32 until the bound proved the result right."""
-
-
-class Codes:
-    """The 8-bit rows of one segment, and what bounds their error."""
-
-    def __init__(self, rows: Matrix, metric: Metric) -> None:
-        kernels = _kernels()
-
-        n, dim = rows.shape
-        self.codes = np.empty((n, dim), np.int8)
-        self.step, self.error, self.size = (np.empty(n, np.float32) for _ in range(3))
-        self.inverse = np.empty(n, np.float64)
-        for start in range(0, n, _QUANTISE_ROWS):
-            part = slice(start, min(start + _QUANTISE_ROWS, n))
-            piece = np.array(rows[part], np.float32)  # a copy: kernels are compiled for writable arrays
-            kernels.quantise(
-                piece, metric == "cosine", self.codes[part], self.step[part], self.error[part], self.size[part],
-                self.inverse[part],
-            )  # fmt: skip
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(a.nbytes for a in (self.codes, self.step, self.error, self.size, self.inverse))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +72,10 @@ class DenseSearcher:
     """The pooled vectors of one snapshot. Immutable for its users; any number of threads may search at once.
 
     Codes are made at the first search (about a second for 100,000 x 384) and shared between snapshots, segment by
-    segment. `threads` splits the scan of one query; more than one pays from some 50 MB of codes.
+    segment. A large scan is split over `threads` (None: over the processors there are).
     """
 
-    def __init__(self, name: str, parts: Sequence[Rows], metric: Metric = "cosine", threads: int = 1) -> None:
+    def __init__(self, name: str, parts: Sequence[Rows], metric: Metric = "cosine", threads: int | None = None) -> None:
         if metric not in ("cosine", "dot"):
             raise InvalidInput(f"the metric of vectors is 'cosine' or 'dot', not {metric!r}")
         dims = {part.values.shape[1] for part in parts if part.values is not None}
@@ -123,7 +88,7 @@ class DenseSearcher:
         self.metric = metric
         self.dim = dims.pop() if dims else 0
         self.n_docs = sum(len(part) for part in parts)
-        self.threads = max(1, threads)
+        self.threads = checked_threads(threads)
         self._parts = tuple(parts)
         self._bases = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)]).astype(np.int64)
         self._present = np.concatenate([np.empty(0, np.bool_), *(part.present for part in parts)])
@@ -139,7 +104,7 @@ class DenseSearcher:
         segments: Sequence[SegmentReader],
         vector: str = "default",
         metric: Metric = "cosine",
-        threads: int = 1,
+        threads: int | None = None,
     ) -> DenseSearcher:
         """Over the vectors `vector` of a snapshot's segments; documents are numbered through all segments.
 
@@ -215,14 +180,7 @@ class DenseSearcher:
                 raise InvalidInput(
                     f"the query vector for {self.name!r} has length {size:g}; dot products take 1e-30 to 1e30"
                 )
-        top = float(np.abs(q).max())
-        # 127 times the sum of all codes must stay below 2**31, so that 32 bits hold any product
-        room = ((2**31 - 1) / 127.0 - len(q)) / (float(np.abs(q).sum()) / top)
-        step = top / min(32_767.0, float(np.floor(room)))
-        codes = np.rint(q / step)
-        lost = float(np.sqrt(np.sum((q - codes * step) ** 2))) * (1.0 + 1e-7) + 1e-12 * size
-        scale = np.array([step, size * (1.0 + 1e-9), lost, (len(q) + 16) * 2.3e-16])
-        return DenseQuery(q, codes.astype(np.int16), scale)
+        return DenseQuery.of(q, size)
 
     def search(self, query: npt.ArrayLike | DenseQuery, k: int, mask: Bools | None = None) -> tuple[Ints, F64]:
         """The k best documents with a vector, best first, equal scores in document order; `mask` as elsewhere."""
@@ -231,23 +189,35 @@ class DenseSearcher:
 
     def find(self, query: npt.ArrayLike | DenseQuery, k: int, mask: Bools | None = None) -> DenseFound:
         """As `search`, with counts."""
-        kernels = _kernels()
+        return self.find_many([query], k, mask)[0]
 
-        ready = self.prepare(query)
+    def find_many(
+        self, queries: Sequence[npt.ArrayLike | DenseQuery], k: int, mask: Bools | None = None
+    ) -> list[DenseFound]:
+        """As `find` for each of several queries, which share the reading of the codes."""
+        ready = [self.prepare(query) for query in queries]
         allowed = self.allowed(mask)
         n_allowed = int(np.count_nonzero(allowed))
         limit = min(check_k(k), n_allowed)
         if not limit:
-            return DenseFound(np.empty(0, np.int64), np.empty(0, np.float64), n_allowed, 0)
-        high, floor = self._scan(ready, allowed, limit)
-        candidates = np.empty(self.n_docs, np.int64)
-        candidates = candidates[: kernels.collect(high, floor, candidates)]
-        candidates = candidates[np.argsort(-high[candidates], kind="stable")]
+            return [DenseFound(np.empty(0, np.int64), np.empty(0, np.float64), n_allowed, 0) for _ in ready]
+        parts = [(c, base) for c, base in zip(self._ready(), self._bases.tolist(), strict=False) if c is not None]
+        out: list[DenseFound] = []
+        for start in range(0, len(ready), _TOGETHER):
+            some = ready[start : start + _TOGETHER]
+            candidates = scan(parts, some, allowed, limit, self.threads)
+            out += [self._best(q, found, limit, n_allowed) for q, found in zip(some, candidates, strict=True)]
+        return out
+
+    def _best(self, query: DenseQuery, found: Candidates, limit: int, n_allowed: int) -> DenseFound:
+        """Candidates scored from float32, highest bound first, until none that is left can be among the k best."""
+        kernels = scan_kernels()
+
         heap, heap_docs, n = np.empty(limit, np.float64), np.empty(limit, np.int64), 0
         at, size = 0, max(_FIRST_BATCH, limit)
-        while at < len(candidates) and (n < limit or high[candidates[at]] >= heap[0]):
-            batch = np.sort(candidates[at : at + size])  # ascending: rows are read forwards
-            n = kernels.keep_best(self._exact(ready, batch), batch, heap, heap_docs, n, limit)
+        while at < len(found.docs) and (n < limit or found.high[at] >= heap[0]):
+            batch = np.sort(found.docs[at : at + size])  # ascending: rows are read forwards
+            n = kernels.keep_best(self._exact(query, batch), batch, heap, heap_docs, n, limit)
             at, size = at + len(batch), size * 2
         docs, scores = np.empty(n, np.int64), np.empty(n, np.float64)
         kernels.empty_heap(heap, heap_docs, n, docs, scores)
@@ -285,56 +255,10 @@ class DenseSearcher:
         both: Bools = self._present & mask
         return both
 
-    def _scan(self, query: DenseQuery, allowed: Bools, k: int) -> tuple[F64, float]:
-        kernels = _kernels()
-
-        high = np.full(self.n_docs, -np.inf, np.float64)
-        pieces = self._pieces()
-
-        def work(mine: list[tuple[Codes, int, int, int]]) -> float:
-            heap, heap_docs, n = np.empty(k, np.float64), np.empty(k, np.int64), 0
-            for codes, base, start, stop in mine:
-                at, to = slice(start, stop), slice(base + start, base + stop)
-                n = kernels.scan(
-                    codes.codes[at], codes.step[at], codes.error[at], codes.size[at], allowed[to], query.codes,
-                    query.scale, heap, heap_docs, n, k, base + start, high[to],
-                )  # fmt: skip
-            return float(heap[0]) if n == k else -np.inf
-
-        if len(pieces) == 1:
-            return high, work(pieces[0])
-        with ThreadPoolExecutor(len(pieces)) as pool:
-            return high, max(pool.map(work, pieces))
-
-    def _pieces(self) -> list[list[tuple[Codes, int, int, int]]]:
-        """The rows to scan, dealt out to the threads: (codes, first number, start, stop)."""
-        whole = [
-            (codes, base, 0, len(part))
-            for codes, base, part in zip(self._ready(), self._bases.tolist(), self._parts, strict=False)
-            if codes is not None
-        ]
-        if self.threads == 1:
-            return [whole]
-        size = -(-sum(stop for *_, stop in whole) // self.threads)
-        out: list[list[tuple[Codes, int, int, int]]] = [[]]
-        room = size
-        for codes, base, start, stop in whole:
-            while start < stop:
-                if not room:
-                    out.append([])
-                    room = size
-                end = min(stop, start + room)
-                out[-1].append((codes, base, start, end))
-                room -= end - start
-                start = end
-        return out
-
     def _exact(self, query: DenseQuery, docs: Ints) -> F64:
-        kernels = _kernels()
-
         rows, inverse = self._gather(docs)
         out = np.empty(len(docs), np.float64)
-        kernels.dots(rows, inverse, query.vector, out)
+        scan_kernels().dots(rows, inverse, query.vector, out)
         return out
 
     def _gather(self, docs: Ints) -> tuple[Matrix, F64]:
@@ -352,34 +276,5 @@ class DenseSearcher:
     def _ready(self) -> tuple[Codes | None, ...]:
         with self._lock:
             if self._codes is None:
-                self._codes = tuple(_codes_of(part, self.metric) for part in self._parts)
+                self._codes = tuple(codes_of(part.values, part.key, self.metric) for part in self._parts)
             return self._codes
-
-
-def _kernels() -> Any:
-    """Loaded at the first search, machine code kept in the private folder like that of all kernels."""
-    from zipfian.retrieve.kernels.jit import private_cache
-
-    with private_cache():
-        from zipfian.retrieve.kernels import dense
-    return dense
-
-
-_shared: weakref.WeakValueDictionary[Any, Codes] = weakref.WeakValueDictionary()
-_shared_lock = threading.Lock()
-
-
-def _codes_of(part: Rows, metric: Metric) -> Codes | None:
-    """The codes of a segment, made once as long as any searcher holds them."""
-    if part.values is None or not len(part.values):
-        return None
-    if part.key is None:
-        return Codes(part.values, metric)
-    key = (part.key, metric)
-    with _shared_lock:
-        found = _shared.get(key)
-    if found is None:
-        found = Codes(part.values, metric)
-        with _shared_lock:
-            found = _shared.setdefault(key, found)
-    return found

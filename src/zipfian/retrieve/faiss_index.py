@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.errors import InvalidInput, MissingExtra
-from zipfian.retrieve.dense import F64, Bools, DenseQuery, DenseSearcher, Ints
+from zipfian.retrieve.codes import F64, DenseQuery
+from zipfian.retrieve.dense import Bools, DenseSearcher, Ints
 from zipfian.retrieve.validate import check_k
 
 Family = Literal["flat", "ivf-flat", "ivf-pq", "opq-pq", "hnsw"]
