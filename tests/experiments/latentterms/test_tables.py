@@ -88,6 +88,17 @@ def test_table_1_has_the_papers_use_beside_ours(tmp_path: Path, made_with: list[
     assert f"used as in the paper {exact['scifact']['nDCG@10']:.3f}, against 0.749 of Nomic + Latent Terms" in said
 
 
+def test_a_lower_figure_is_said_to_be_lower() -> None:
+    ours = {("latent", "default"): 0.72, ("latent", "latent-terms"): 0.7, ("dense", ""): 0.65}
+    rows = [
+        {"dataset": "scifact", "method": method, "use": use, "nDCG@10": value}
+        for (method, use), value in {**ours, ("paper: A + Latent Terms", ""): 0.75}.items()
+    ]
+    said = "scifact: latent 0.720, used as in the paper 0.700, against 0.750 of A + Latent Terms: lower"
+    assert any(said in note for note in tables._notes1(rows))
+    assert not any(note.startswith("scifact: ") for note in tables._notes1(rows[:3]))  # nothing was published
+
+
 def test_table_2_has_the_papers_use(tmp_path: Path, made_with: list[Latent], compared: None) -> None:
     made = run_table("latentterms-table2", {"limit-small": write_beir(tmp_path / "limit-small")})
     assert (made.rows[-1]["method"], made.rows[-1]["use"]) == ("latent", "latent-terms")
