@@ -83,8 +83,8 @@ def table4(context: Context) -> Made:
         "bytes of ours include lengths, the term dictionary and the forward index that deletes and explanations need; "
         "HNSW and IVF+PQ are whole files, codebooks included, so small galleries look large",
         "the formula assumes posting lists of equal length; Zipfian lists cost more, which the measured column shows",
-        "documents touched: share of the gallery that has any of the query's terms. With a hundred terms or more a "
-        "picture it is nearly all of it: a sparse index saves by reading few postings, not by passing pictures over",
+        "documents touched: share of the gallery that has any of the query's terms. Where it is near 1, a sparse index "
+        "saves by reading few postings, not by passing pictures over",
         USES,
     )
     pairs = [f"{what} {how}" for what in ("bytes", "operations") for how in ("formula", "measured")]
