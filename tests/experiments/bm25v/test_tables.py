@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -80,6 +81,30 @@ def test_bm25_and_dot_are_compared_in_the_use_of_the_paper_first(monkeypatch: py
     assert seen["bm25-v-16"] == Visual(preset="bm25-v")
     assert seen["default-all"] == Visual(k_post=None)
     assert "used as in the paper, 10.0 points lie between them" in made.notes[1]
+
+
+def test_other_vocabularies_are_used_as_in_the_paper_and_as_ours(
+    pets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Visual] = []
+
+    def visual(path: Path, **use: Any) -> Visual:
+        made.append(Visual(path, encoder=ToyImage(), **use))
+        return made[-1]
+
+    monkeypatch.setattr(tables, "Visual", visual)
+    monkeypatch.setitem(PRESETS, "photos", FieldDefaults(k=4, k_post=384))  # toys have 16 terms, the real one takes 32
+    given = {"pets": pets, "sae-k2": toy_vocabulary(tmp_path / "k2"), "sae-k3": toy_vocabulary(tmp_path / "k3", k=3)}
+    found = run_table("bm25v-table3", given)
+    assert [row["k"] for row in found.rows] == [2, 3]
+    paper = PRESETS["bm25-v"]
+    assert [field.vocabulary.defaults for field in made] == [replace(paper, k=k, k_post=None) for k in (2, 3)]
+    made.clear()
+    found = run_table("bm25v-ablation", {"pets": pets, "sae-one": tmp_path / "k2", "sae-two": tmp_path / "k3"})
+    assert [(row["vocabulary"], row["use"]) for row in found.rows] == [
+        (name, use) for name in ("one", "two") for use in ("bm25-v", "default")
+    ]
+    assert [field.vocabulary.defaults for field in made] == [paper, PRESETS["photos"]] * 2
 
 
 def test_the_sentence_about_uses_says_what_the_fields_do() -> None:
