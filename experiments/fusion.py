@@ -6,22 +6,20 @@ a user may expect.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.base import Brief, Context, Made, Row, Table
-from zipfian.collection import Collection
+from experiments.fresh import fresh
 from zipfian.evaluate.compare import Options, compare, run_all
 from zipfian.evaluate.datasets import load_beir
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import find
 from zipfian.evaluate.runner import MethodResult
 from zipfian.evaluate.significance import Comparison, holm, paired
-from zipfian.fields import Dense, Field, Latent, Words
+from zipfian.fields import Dense, Latent, Words
 
 CHOSE = frozenset({"scifact", "cisi", "cacm", "limit-small"})
 """Collections on which settings of the shipped vocabulary, its scoring or the fusion were chosen (`fuse/adaptive.py`,
@@ -140,25 +138,14 @@ def _means(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _encoded(dataset: Dataset, makers: Mapping[str, Any]) -> None:
     """One pass of the encoder for all vocabularies, which stays in the encode cache; else each would cost its own."""
     fields = {f"latent-{i}": Latent(vocabulary) for i, vocabulary in enumerate(makers.values())}
-    with _collection(dataset, {**fields, "dense": Dense("text")}):
+    with fresh(dataset, {**fields, "dense": Dense("text")}):
         pass
 
 
 def _measured(dataset: Dataset, vocabulary: Any) -> dict[str, MethodResult]:
     fields = {"words": Words(), "latent": Latent(vocabulary), "dense": Dense("text")}
-    with _collection(dataset, fields) as collection:
+    with fresh(dataset, fields) as collection:
         return run_all(collection, find(SEEDED, "text"), dataset, (MEASURE,), DEPTH, Options(timed=False))
-
-
-@contextmanager
-def _collection(dataset: Dataset, fields: dict[str, Field]) -> Iterator[Collection]:
-    with (
-        TemporaryDirectory(prefix="zipfian-table-") as folder,
-        Collection.create(Path(folder) / "seed.zf", fields) as collection,
-    ):
-        collection.add(dataset.documents())
-        collection.commit()
-        yield collection
 
 
 def _spread(values: Mapping[str, float]) -> dict[str, float]:

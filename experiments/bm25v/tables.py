@@ -3,61 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.base import Context, Made, Table
+from experiments.fresh import fresh
 from experiments.kinds import NOW
 from experiments.paper import BM25V_TABLE2, BM25V_TABLE3
 from experiments.plots import Plot
-from zipfian.collection import Collection
 from zipfian.errors import InvalidInput
-from zipfian.evaluate.build import built, fingerprint
-from zipfian.evaluate.compare import Options, compare, run_all
+from zipfian.evaluate.compare import IMAGE_DEPTH, Options, default_measures, run_all
 from zipfian.evaluate.datasets import load_class_folders
 from zipfian.evaluate.datasets.base import Dataset
-from zipfian.evaluate.methods import Method
-from zipfian.evaluate.results import MARKS_LEGEND
+from zipfian.evaluate.methods import Method, find
+from zipfian.evaluate.results import MARKS_LEGEND, Report
 from zipfian.evaluate.zipf import rank_frequency
 from zipfian.evaluate.zipf_collection import field_report
 from zipfian.evaluate.zipf_plot import sampled
-from zipfian.fields import Field, Visual
-from zipfian.retrieve.scoring import BM25, Dot
+from zipfian.fields import Dense, Field, Visual
+from zipfian.retrieve.scoring import Dot
 
-ROWS = ("dense", "hnsw", "ivfpq", "visual", "two-stage-100", "two-stage", "ensemble")
 CUTOFFS = (1, 5, 10)
 BACKBONE = (
     "published: SigLIP2-SO400M (1152-d, 729 patches) on the original pictures; ours: the default image encoder on "
     "reduced copies. What can be compared is each method's share of its own dense row"
 )
-OUR_WORDS = (
-    f"visual words as this project uses them: {NOW}, weighted queries; published: sum, 16 terms of a picture, k1=1.5, "
-    "b=.75, binary queries"
+PAPER = "bm25-v"
+"""The preset that uses a vocabulary as the paper does, and what its rows are called."""
+OURS = "default"
+PHOTOS = "photos"
+"""The preset that uses any vocabulary as `image-11k` is used by default."""
+USES = (
+    f"use `{PAPER}`: the paper's own, `Visual(preset='{PAPER}')` on our vocabulary (16 terms of a patch, summed, the "
+    f"16 strongest of a picture, k1=1.5, b=.75, a query's terms count alike); `{OURS}`: as a visual field is used "
+    f"here ({NOW}, weighted queries)"
 )
+VECTORS = ("dense", "hnsw", "ivfpq")
+SPARSE = ("visual", "two-stage-100", "two-stage", "ensemble")
+"""Methods with visual words in them: measured in both uses."""
+
+
+def visual_words(use: str) -> Visual:
+    """The field of visual words in one use."""
+    return Visual(preset=PAPER) if use == PAPER else Visual()
 
 
 def table2(context: Context) -> Made:
-    """R@1/5/10 of dense, HNSW, IVF+PQ, sparse, two-stage and the ensemble."""
+    """R@1/5/10 of dense, HNSW, IVF+PQ, sparse, two-stage and the ensemble; what has visual words in both uses."""
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
     sets = context.others()
     if not sets:
         context.path("pets")
     for name, path in sets.items():
-        report = compare(load_class_folders(path), ROWS, Options(work=context.work, baseline="dense"))
+        report = _both_uses(load_class_folders(path))
         marks = report.marks()
         dense = report.methods["dense"]["r@1"]
-        for method in ROWS:
-            found = report.methods[method]
-            row: dict[str, Any] = {"dataset": name, "method": method}
+        for result, found in report.methods.items():
+            method, use = _named(result)
+            published = BM25V_TABLE2.get(name, {}).get(method) if use != OURS else None
+            row: dict[str, Any] = {"dataset": name, "method": method, "use": use}
             for i, k in enumerate(CUTOFFS):
                 row[f"R@{k}"] = found[f"r@{k}"]
-                published = BM25V_TABLE2.get(name, {}).get(method)
                 row[f"R@{k} paper"] = published[i] if published else None
             row["R@200"] = found["r@200"]
             row["of dense"] = found["r@1"] / dense if dense else None
-            row["mark"] = marks.get(method, {}).get("r@1", "")
+            row["mark"] = marks.get(result, {}).get("r@1", "")
             row["latency_ms"] = found.get("latency_ms")
             row["search_ms"] = found.get("search_ms")
             row["index_bytes"] = found.get("index_bytes")
@@ -66,6 +78,7 @@ def table2(context: Context) -> Made:
     columns = [
         "dataset",
         "method",
+        "use",
         *(f"R@{k}{p}" for k in CUTOFFS for p in ("", " paper")),
         "R@200",
         "of dense",
@@ -74,34 +87,51 @@ def table2(context: Context) -> Made:
         "search_ms",
         "index_bytes",
     ]
-    plot = Plot(
-        "R@1",
-        "",
-        "R@1",
-        {m: [(r["dataset"], r["R@1"]) for r in rows if r["method"] == m] for m in ROWS},
-        "bar",
-    )
+    series: dict[str, list[tuple[Any, float]]] = {}
+    for row in rows:
+        label = f"{row['method']}, {PAPER}" if row["use"] == PAPER else row["method"]
+        series.setdefault(label, []).append((row["dataset"], row["R@1"]))
     legend = f"mark, on R@1: {MARKS_LEGEND.format(reference='dense')}"
     return Made(
         "bm25v-table2",
         "BM25-V, Table 2: two-stage retrieval",
         columns,
         rows,
-        (BACKBONE, OUR_WORDS, legend, *notes),
-        plots={"bm25v-table2": plot},
+        (BACKBONE, USES, legend, *notes),
+        plots={"bm25v-table2": Plot("R@1", "", "R@1", series, "bar")},
     )
+
+
+def _both_uses(dataset: Dataset) -> Report:
+    """All methods, those with visual words in both uses, in one collection: a query picture is encoded once for all."""
+    uses = (OURS, PAPER)
+    methods = [
+        *find(VECTORS, "image"),
+        *(_as_used(method, use) for use in uses for method in find(SPARSE, "image")),
+    ]
+    with fresh(dataset, {"dense": Dense("image"), **{use: visual_words(use) for use in uses}}) as collection:
+        found = run_all(collection, methods, dataset, default_measures(dataset), IMAGE_DEPTH, Options())
+    return Report(dataset.name, dataset.kind, dataset.n_docs, len(dataset.queries), found, baseline="dense")
+
+
+def _as_used(method: Method, use: str) -> Method:
+    """A method with the visual words of one use, and no other field than its own."""
+    fields = tuple(use if name == "visual" else name for name in method.fields_for("image"))
+    options = {**method.options, "fields": list(fields)}
+    return replace(method, name=f"{use} {method.name}", fields={"image": fields}, options=options)
+
+
+def _named(result: str) -> tuple[str, str]:
+    """Method and use of one result; methods without visual words have no use."""
+    use, _, method = result.partition(" ")
+    return (method, use) if method else (result, "")
 
 
 def _visual_rows(
     dataset: Dataset, fields: Mapping[str, Field], scorings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """A row for every field and scoring. All fields stand in one collection: pictures are encoded once for all."""
-    with (
-        TemporaryDirectory(prefix="zipfian-table-") as folder,
-        Collection.create(Path(folder) / "collection.zf", dict(fields)) as collection,
-    ):
-        collection.add(dataset.documents())
-        collection.commit({"dataset": fingerprint(dataset)})
+    with fresh(dataset, fields) as collection:
         methods = {
             (name, label): Method(
                 f"{name} {label}", label, {"image": (name,)}, {"fields": name, **extra}, single=True
@@ -123,10 +153,6 @@ def _visual_rows(
     }
 
 
-PUBLISHED_USE: Mapping[str, Any] = {"k": 16, "pooling": "sum", "k_post": 16, "scoring": BM25(k1=1.5, b=0.75)}
-OUR_USE: Mapping[str, Any] = {"k": 16, "pooling": "max", "k_post": 96, "scoring": BM25(k1=8.0, b=0.7)}
-"""Terms of a patch are said, too: a vocabulary's own default may be another number."""
-
 MEASURES = ("r@1", "r@5", "r@10", "r@200")
 VISUAL_COLUMNS = ("R@1", "R@5", "R@10", "R@200", "terms/picture", "index MB", "postings")
 
@@ -141,7 +167,7 @@ def table3(context: Context) -> Made:
         )
     dataset = load_class_folders(context.path("pets"))
     fields = {
-        f"k{k}": Visual(path, **{**PUBLISHED_USE, "k": k, "k_post": None})
+        f"k{k}": Visual(path, preset=PAPER, k=k, k_post=None)
         for k, path in sorted((_number(name, "sae-k"), path) for name, path in models.items())
     }
     rows = []
@@ -158,7 +184,8 @@ def table3(context: Context) -> Made:
         )
     plot = Plot("Sparsity of the SAE", "k", "R@1", {"ours": [(r["k"], r["R@1"]) for r in rows]}, log_x=True)
     notes = [
-        "all rows are summed without a filter after pooling, k1=1.5, b=.75, as published",
+        f"all rows as published, preset `{PAPER}` without a filter after pooling: summed, k1=1.5, b=.75, a query's "
+        "terms count alike",
         "published figures are for CUB-200 with e=4: another dataset, so only the trend compares",
         *_collapse(rows),
     ]
@@ -189,11 +216,11 @@ def ablation(context: Context) -> Made:
     if not models:
         raise InvalidInput("the ablation compares vocabularies: give each as --data sae-NAME=FOLDER (sae-x16=...)")
     dataset = load_class_folders(context.path("pets"))
-    uses = {"published": PUBLISHED_USE, "image-11k": OUR_USE}
+    uses = {PAPER: PAPER, OURS: PHOTOS}
     fields = {
-        f"v{i}-{use}": Visual(path, **settings)
+        f"v{i}-{use}": Visual(path, preset=preset)
         for i, path in enumerate(models.values())
-        for use, settings in uses.items()
+        for use, preset in uses.items()
     }
     found = _visual_rows(dataset, fields)
     rows = [
@@ -201,10 +228,7 @@ def ablation(context: Context) -> Made:
         for i, name in enumerate(models)
         for use in uses
     ]
-    note = (
-        "use `published`: summed over patches, the 16 strongest terms of a picture, k1=1.5, b=.75; `image-11k`: the "
-        "maximum, 96 terms, k1=8, b=.7. Published in words only: larger widths are better, the last layer is best"
-    )
+    note = "published in words only: larger widths are better, the last layer is best"
     series = {use: [(r["vocabulary"], r["R@1"]) for r in rows if r["use"] == use] for use in uses}
     plot = Plot("Width and layer", "", "R@1", series, "bar")
     return Made(
@@ -212,7 +236,7 @@ def ablation(context: Context) -> Made:
         "BM25-V: width and layer",
         ["vocabulary", "terms", "use", *VISUAL_COLUMNS],
         rows,
-        (note, _size(dataset)),
+        (USES, note, _size(dataset)),
         plots={"bm25v-ablation": plot},
     )
 
@@ -222,9 +246,9 @@ def bm25_dot(context: Context) -> Made:
     dataset = load_class_folders(context.path("pets"))
     model = [context.data["sae"]] if "sae" in context.data else []
     uses = {
-        ("bm25-v", 16): Visual(*model, preset="bm25-v"),
-        ("default", 16): Visual(*model, k_post=16),
-        ("default", None): Visual(*model, k_post=None),
+        (PAPER, 16): Visual(*model, preset=PAPER),
+        (OURS, 16): Visual(*model, k_post=16),
+        (OURS, None): Visual(*model, k_post=None),
     }
     names = {f"{use}-{k_post or 'all'}": (use, k_post) for use, k_post in uses}
     fields = dict(zip(names, uses.values(), strict=True))
@@ -234,8 +258,7 @@ def bm25_dot(context: Context) -> Made:
         for (field, label), row in found.items()
     ]
     notes = (
-        "use `bm25-v`: the paper's own, `Visual(preset='bm25-v')` (16 terms of a patch, summed, the 16 strongest of a "
-        "picture, k1=1.5, b=.75, a query's terms count alike); `default`: as a visual field is, but for k_post",
+        f"{USES}, but for k_post, which is as the row says; Dot takes no root",
         "published (seven datasets): at k_post=16 the two are within 2 points of R@1 on most; here, used as in the "
         f"paper, {100 * (rows[0]['R@1'] - rows[1]['R@1']):.1f} points lie between them",
     )
@@ -244,7 +267,7 @@ def bm25_dot(context: Context) -> Made:
         "BM25-V: BM25 against Dot",
         ["use", "k_post", "scoring", *VISUAL_COLUMNS],
         rows,
-        (*notes, OUR_WORDS + "; here k_post is as the row says, and Dot takes no root", _size(dataset)),
+        (*notes, _size(dataset)),
     )
 
 
@@ -254,23 +277,26 @@ def figure1(context: Context) -> Made:
     series: dict[str, list[tuple[Any, float]]] = {}
     sets: Mapping[str, Path] = context.others() or {"pets": context.path("pets")}
     for name, path in sets.items():
-        with built(load_class_folders(path), ["visual"], context.work) as collection:
-            report, df = field_report(collection, "visual")
-        found = rank_frequency(df)
-        ranks, values = sampled(found)
-        series[name] = [(int(r), float(v) / float(found[0])) for r, v in zip(ranks, values, strict=True)]
-        rows.append(
-            {
-                "dataset": name,
-                "pictures": report.documents,
-                "active terms": report.active,
-                "exponent": report.fit.exponent if report.fit else None,
-                "R^2": report.fit.r_squared if report.fit else None,
-                "head": report.head_share,
-                "tail": report.tail_share,
-                "idf > 2": report.telling_share,
-            }
-        )
+        with fresh(load_class_folders(path), {use: visual_words(use) for use in (PAPER, OURS)}) as collection:
+            reports = {use: field_report(collection, use) for use in (PAPER, OURS)}
+        for use, (report, df) in reports.items():
+            found = rank_frequency(df)
+            ranks, values = sampled(found)
+            points = [(int(r), float(v) / float(found[0])) for r, v in zip(ranks, values, strict=True)]
+            series[f"{name}, {use}"] = points
+            rows.append(
+                {
+                    "dataset": name,
+                    "use": use,
+                    "pictures": report.documents,
+                    "active terms": report.active,
+                    "exponent": report.fit.exponent if report.fit else None,
+                    "R^2": report.fit.r_squared if report.fit else None,
+                    "head": report.head_share,
+                    "tail": report.tail_share,
+                    "idf > 2": report.telling_share,
+                }
+            )
     plot = Plot("Visual words", "rank", "document frequency / first", series, log_x=True, log_y=True)
     note = (
         "published over seven datasets: exponents 1.20 to 2.32, R^2 .917 to .973, head .25 to 1.83 %, idf > 2 for 96 "
@@ -281,7 +307,7 @@ def figure1(context: Context) -> Made:
         "BM25-V, Figure 1: rank and frequency",
         list(rows[0]),
         rows,
-        (note, OUR_WORDS),
+        (note, USES),
         plots={"bm25v-figure1": plot},
     )
 

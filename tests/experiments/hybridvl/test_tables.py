@@ -14,7 +14,6 @@ from experiments.hybridvl import sweeps, tables
 from experiments.hybridvl.failures import CLASSES
 from experiments.hybridvl.matrix import Scores
 from experiments.hybridvl.refine import VARIANTS, Pool
-from experiments.latentterms import tables as latentterms
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.protocols import LooSummary, summarise
 
@@ -90,12 +89,3 @@ def test_the_published_test_is_of_fusion_against_the_common_space() -> None:
     (note,) = tables._published_test({"r@10": summarise("r@10", values, "dense", queries)})
     assert note.endswith("over the runs; p .0917 over the 4 queries")
     assert not list(tables._published_test({"r@10": summarise("r@10", {"fusion": (0.1, 0.2)})}))
-
-
-def test_a_lower_figure_is_said_to_be_lower() -> None:
-    rows = [
-        {"dataset": "scifact", "method": m, "nDCG@10": v}
-        for m, v in {"latent": 0.72, "dense": 0.65, "paper: A + Latent Terms": 0.75}.items()
-    ]
-    assert any("latent 0.720 against 0.750 of A + Latent Terms: lower" in note for note in latentterms._notes1(rows))
-    assert len(latentterms._notes1([{"dataset": "cisi", "method": "latent", "nDCG@10": 0.5}])) == 2
