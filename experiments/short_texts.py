@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.base import Context, Made, Row, Table
-from zipfian.collection import Collection
+from experiments.fresh import fresh
 from zipfian.evaluate.compare import Options, run_all
 from zipfian.evaluate.datasets import load_beir, take_half
 from zipfian.evaluate.datasets.base import Dataset, Half
@@ -36,9 +35,7 @@ K = 3
 def trial(dataset: Dataset, least: int | None, halves: Sequence[Half]) -> tuple[list[dict[str, MethodResult]], float]:
     """Latent terms alone and the hybrid with them, on some halves of the queries; and the postings of a document."""
     fields = {"words": Words(), "latent": Latent(k=K, k_least=least), "dense": Dense("text")}
-    with TemporaryDirectory() as folder, Collection.create(f"{folder}/c.zf", fields) as collection:
-        collection.add(dataset.documents())
-        collection.commit()
+    with fresh(dataset, fields) as collection:
         methods, options = find(METHODS, "text"), Options(timed=False)
         found = [run_all(collection, methods, take_half(dataset, half), (MEASURE,), DEPTH, options) for half in halves]
         postings = collection.stats()["fields"]["latent"]["postings"] / dataset.n_docs
