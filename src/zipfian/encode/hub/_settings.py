@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from zipfian.device import Precision
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.windows import checked_tokens
 from zipfian.errors import InvalidInput
@@ -17,6 +18,11 @@ class HubEncoder:
     """What every encoder of the hub has: the model it runs."""
 
     model: HubModel
+
+    @property
+    def precision(self) -> Precision:
+        """Of the large products."""
+        return self.model.precision
 
     def load(self) -> None:
         """Load the weights now instead of at the first use."""
