@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from zipfian.device import Precision
+from zipfian.device import CPU, Precision
 from zipfian.encode import base
 from zipfian.encode.hub import files
 from zipfian.encode.hub._torch import checked_device, checked_precision, frozen, module
 from zipfian.encode.hub.family import Family, Library, family_of
 from zipfian.encode.hub.names import named
-from zipfian.errors import InvalidInput
+from zipfian.errors import DeviceFailed, InvalidInput, ZipfianError
 
 _SHARED: WeakValueDictionary[tuple[object, ...], HubModel] = WeakValueDictionary()
 _SHARING = threading.Lock()
@@ -111,7 +111,7 @@ class HubModel:
         with self._lock:
             if auto_class not in self._networks:
                 self._networks[auto_class] = self._load(auto_class)
-            with frozen(self.device, self.precision):
+            with _told(self.device), frozen(self.device, self.precision):
                 yield self._networks[auto_class]
 
     def config(self) -> Any:
@@ -188,6 +188,20 @@ class HubModel:
                 "They would be random numbers, so the model was not used; a newer transformers may know this layout"
             )
         return network
+
+
+@contextmanager
+def _told(device: str) -> Iterator[None]:
+    """What breaks down on a GPU as `DeviceFailed`; where it only lacks memory, the caller may go on with less."""
+    torch = module("torch")
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        if device == CPU or isinstance(error, ZipfianError):
+            raise
+        raise DeviceFailed(device, error) from error
 
 
 @contextmanager
