@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.device.faults import TORCH_CPU, devices, needs_torch, out_of_memory
 from tests.retrieve import corpora
-from tests.retrieve.brute import Corpus
+from tests.retrieve.brute import Corpus, from_columns
 from zipfian import BM25, Dot, SparseIndex, TfIdf
 from zipfian.errors import DeviceFailed, DeviceMemory, InvalidInput, LimitExceeded
 from zipfian.retrieve import device_index
@@ -59,12 +59,14 @@ def small_steps(part_windows: int, sums: int, step: int) -> Iterator[None]:
 @corpora.examples(60)
 @given(
     data=st.data(), corpus=corpora.corpora(SIZES), scoring=st.sampled_from(SCORINGS),
-    k=st.sampled_from([1, 2, 10, 200, 1_000]), step=st.sampled_from([1, 1_000, 1 << 25]),
+    k=st.sampled_from([1, 2, 10, 200, 1_000]), step=st.sampled_from([1, 1_000, 1 << 25]), windows=st.integers(1, 3),
 )  # fmt: skip
-def test_any_index_any_queries(data: st.DataObject, corpus: Corpus, scoring: Any, k: int, step: int) -> None:
+def test_any_index_any_queries(
+    data: st.DataObject, corpus: Corpus, scoring: Any, k: int, step: int, windows: int
+) -> None:
     index = build(corpus, scoring)
     queries = [data.draw(corpora.queries(corpus.n_terms)) for _ in range(3)]
-    with small_steps(1, 2 * min(corpus.n_docs, 32_768), step):
+    with small_steps(windows, 2 * min(corpus.n_docs, windows * 32_768), step):
         same(index, index.to(TORCH_CPU), queries, k, data.draw(corpora.masks(corpus.n_docs)))
 
 
@@ -83,6 +85,18 @@ def test_ties_keep_document_order_across_parts(device: str, scoring: Any, k: int
         same(index, moved, [([0], None), ([0, 1, 2], [1.0, 2.0, 0.5]), ([], []), ([2, 0], None)], k)
         same(index, moved, [([0], None), ([1, 2], None)], k, kinds == 2)
         same(index, moved, [([0], None)], k, np.zeros(70_000, bool))
+
+
+def test_a_part_of_several_windows_has_every_posting_in_its_place() -> None:
+    """A frequent term, whose list knows where windows begin, and a rare one, whose postings know their windows."""
+    rng = np.random.default_rng(5)
+    frequent, rare = np.sort(rng.choice(90_000, 40_000, replace=False)), np.array([5, 32_767, 32_768, 65_536, 89_999])
+    corpus = from_columns(90_000, [(frequent, rng.random(40_000) + 0.1), (rare, rng.random(5) + 0.1)])
+    index = build(corpus, Dot())
+    moved = index.to(TORCH_CPU)
+    (part,) = moved._parts
+    assert part.docs.tolist() == [*frequent, *rare] and part.start.tolist() == [0, 40_000, 40_005]
+    same(index, moved, [([0, 1], None), ([1], None)], 1_000)
 
 
 def test_order_of_sums_is_the_query_s() -> None:

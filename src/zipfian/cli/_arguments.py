@@ -71,7 +71,7 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--precision", choices=("float32", "float16", "bfloat16"),
-        help="of encoders of texts on a GPU: float32 (the default), or half precision, kept apart in the encode cache",
+        help="of encoders on a GPU: float32 (the default), or half precision, kept apart in the encode cache",
     )  # fmt: skip
 
 

@@ -165,8 +165,7 @@ def known(encoder: Encoder[Any]) -> Encoder[Any]:
 def move(spec: EncoderSpec, device: str, precision: str = "float32") -> bool:
     """Have the encoder of a spec run on a device from now on, in this process; False where it has no such choice.
 
-    What is indexed stays usable without the device: it is no part of the fingerprint. A model of the hub keeps the
-    precision that its collection was made with.
+    What is indexed stays usable without the device: it is no part of the fingerprint, nor is the precision.
     """
     if spec.name in _TEXT_NAMES:
         made = _make(spec, device=device, precision=precision)
@@ -174,7 +173,7 @@ def move(spec: EncoderSpec, device: str, precision: str = "float32") -> bool:
         with _LOCK:
             allowed = spec.fingerprint in _KNOWN  # whoever made it here has named its model
         named = (json.loads(spec.settings)["name_or_path"],) if allowed else spec.trusted
-        made = _make(replace(spec, trusted=named), device=device)
+        made = _make(replace(spec, trusted=named), device=device, precision=precision)
     else:
         return False
     if _fitting(made, spec).fingerprint != spec.fingerprint:
@@ -261,6 +260,7 @@ def _make(spec: EncoderSpec, **where: Any) -> Encoder[Any]:
     check_trusted("the model", settings["name_or_path"], spec.trusted)
     from zipfian.encode import hub
 
+    settings["recorded"] = settings.pop("precision", "float32")
     made: Encoder[Any] = hub.load(**settings, **where)
     return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 
 from tests.encode.hub import tiny
 from tests.encode.hub.tiny import TEXT, TEXTS, needs_hub
-from zipfian.encode import Encoder, hub
+from zipfian.encode import Encoder, hub, register, registry
+from zipfian.encode.base import cache_key
 from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.limits import MAX_TEXT_CHARS
 from zipfian.types import Encoded
@@ -235,23 +237,37 @@ def test_text_halves(tmp_path: Path, make: Callable[[Path], Any]) -> None:
         hub.load(folder, kind="text", pooling="mean")
 
 
-def test_mixed_precision_is_close_and_another_encoder(bert: tuple[Path, Any]) -> None:
+def test_mixed_precision_is_close_and_searched_with_any_other(bert: tuple[Path, Any]) -> None:
     exact, mixed = hub.load(bert[0]), hub.load(bert[0], precision="bfloat16")
     (a,), (b,) = exact.encode_documents([TEXT]), mixed.encode_documents([TEXT])
     assert 1e-6 < apart(b.vectors, a.vectors) < 0.1
-    assert b.vectors.dtype == np.float32 and exact.fingerprint != mixed.fingerprint
+    assert b.vectors.dtype == np.float32 and exact.fingerprint == mixed.fingerprint
+    assert register(exact) == register(mixed)
+    assert (cache_key(exact, "pooled"), cache_key(mixed, "pooled")) == (
+        f"{exact.fingerprint}\npooled", f"{exact.fingerprint}\npooled@bfloat16",
+    )  # fmt: skip
     with pytest.raises(InvalidInput, match="float16"):
         hub.load(bert[0], device="cpu", precision="float16")
     with pytest.raises(InvalidInput, match="precision"):
         hub.load(bert[0], precision="int8")
 
 
+def test_a_collection_whose_fingerprint_names_a_precision_is_opened_without_it(bert: tuple[Path, Any]) -> None:
+    """Once it was a part: an index made in float16 then asked for a GPU."""
+    old = hub.load(bert[0], recorded="float16", device="cpu")
+    assert old.precision == "float32" and old.fingerprint != hub.load(bert[0]).fingerprint
+    spec = replace(register(old), trusted=[str(bert[0])])
+    registry._KNOWN.pop(spec.fingerprint)
+    again: Any = registry.find(spec)
+    assert again is not old and (again.fingerprint, again.precision) == (old.fingerprint, "float32")
+    assert registry.move(spec, "cpu", "bfloat16")
+    moved: Any = registry.find(spec)
+    assert (moved.fingerprint, moved.precision) == (old.fingerprint, "bfloat16")
+
+
+@pytest.mark.cuda
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
 def test_a_gpu_gives_the_same(bert: tuple[Path, Any], precision: str) -> None:
-    import torch
-
-    if not torch.cuda.is_available():
-        pytest.skip("LEFT OUT: no CUDA device here")
     texts = TEXTS + [" ".join(TEXTS[6].split()[:n]) for n in range(1, 20)]
     expected = hub.load(bert[0], device="cpu").encode_documents(texts)
     found = hub.load(bert[0], device="cuda", precision=precision).encode_documents(texts)

@@ -38,7 +38,7 @@ _CLASSES: dict[str, type[HubTextEncoder] | type[HubImageEncoder] | type[SpladeEn
     "image": HubImageEncoder,
     "splade": SpladeEncoder,
 }
-_WHERE = ("revision", "device", "precision", "local_files_only", "library")
+_WHERE = ("revision", "device", "precision", "local_files_only", "library", "recorded")
 
 
 def load(

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
+from zipfian.device import Precision
+from zipfian.encode.hub._torch import module
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.windows import checked_tokens
-from zipfian.errors import InvalidInput
+from zipfian.errors import DeviceMemory, InvalidInput
 from zipfian.types import FloatArray
 
 DEFAULT_TOKENS = 512
+
+
+class Part(Protocol):
+    """What goes through a network together and can be cut in two."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> Self: ...
+
+
+B = TypeVar("B", bound=Part)
+R = TypeVar("R")
 
 
 class HubEncoder:
@@ -18,10 +34,36 @@ class HubEncoder:
 
     model: HubModel
 
+    @property
+    def precision(self) -> Precision:
+        """Of the large products."""
+        return self.model.precision
+
     def load(self) -> None:
         """Load the weights now instead of at the first use."""
         with self.model.running():
             pass
+
+
+def passed(model: HubModel, batch: B, run: Callable[[B], R]) -> Iterator[tuple[B, R]]:
+    """A batch and what `run` makes of it; where the device has no room for all of it, each half and its result."""
+    torch = module("torch")
+    try:
+        found = run(batch)
+    except torch.OutOfMemoryError:
+        if len(batch) == 1:
+            raise DeviceMemory(model.device, f"one item of {model.name}", "or use device='cpu'") from None
+    else:
+        yield batch, found
+        return
+    torch.cuda.empty_cache()
+    half = len(batch) // 2
+    warnings.warn(
+        f"device {model.device!r} has no room for {len(batch):,} items at a time; going on with {half:,}",
+        RuntimeWarning, stacklevel=2,
+    )  # fmt: skip
+    yield from passed(model, batch[:half], run)
+    yield from passed(model, batch[half:], run)
 
 
 def model_of(model: str | Path | HubModel, where: dict[str, Any]) -> HubModel:

@@ -26,6 +26,14 @@ class Batch:
     mask: Rows | None
     """1 for what may be looked at; None where every row is full."""
 
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def __getitem__(self, rows: slice) -> Batch:
+        """Some of the windows."""
+        mask = None if self.mask is None else self.mask[rows]
+        return Batch(self.jobs[rows], self.rows[rows], self.starts[rows], mask)
+
 
 def batches(jobs: Sequence[Job], frame: Frame, batch_tokens: int, round_to: int) -> Iterator[Batch]:
     """All windows, the longest first, at most `batch_tokens` tokens together (one window at least).

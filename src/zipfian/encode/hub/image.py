@@ -14,10 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from zipfian.encode import base
-from zipfian.encode.hub._settings import HubEncoder, array, from_one, model_of
+from zipfian.encode.hub._settings import HubEncoder, array, from_one, model_of, passed
 from zipfian.encode.hub._windows import unit
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.pictures import ImageTower, Prepared, image_tower
+from zipfian.encode.hub.towers import Passed
 from zipfian.encode.images import ImageSource, Pixels, decoded
 from zipfian.encode.layers import LayerChoice, checked_layers
 from zipfian.errors import InvalidInput, ZipfianError
@@ -139,11 +140,17 @@ class HubImageEncoder(HubEncoder):
                 progress(len(results), len(items))
         return [results[index] for index in range(len(items))]
 
-    def _pass(self, same: Sequence[tuple[int, Prepared]], results: dict[int, base.Outcome]) -> None:
-        passed = self._tower.run([p for _, p in same], [layer for layer, _ in self.layers], self.final_norm)
+    def _pass(self, same: list[tuple[int, Prepared]], results: dict[int, base.Outcome]) -> None:
+        for part, found in passed(self.model, same, self._run_tower):
+            self._place(part, found, results)
+
+    def _run_tower(self, same: list[tuple[int, Prepared]]) -> Passed:
+        return self._tower.run([p for _, p in same], [layer for layer, _ in self.layers], self.final_norm)
+
+    def _place(self, same: list[tuple[int, Prepared]], found: Passed, results: dict[int, base.Outcome]) -> None:
         factors = [np.float32(factor) for _, factor in self.layers]
-        states = [array(state) * factor for state, factor in zip(passed.states, factors, strict=True)]
-        pooled = array(passed.pooled)
+        states = [array(state) * factor for state, factor in zip(found.states, factors, strict=True)]
+        pooled = array(found.pooled)
         for row, (index, prepared) in enumerate(same):
             vectors = np.ascontiguousarray(np.concatenate([state[row] for state in states], axis=1))
             rows, columns = prepared.grid

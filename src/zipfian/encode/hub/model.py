@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from zipfian.device import Precision
+from zipfian.device import CPU, Precision
 from zipfian.encode import base
 from zipfian.encode.hub import files
 from zipfian.encode.hub._torch import checked_device, checked_precision, frozen, module
 from zipfian.encode.hub.family import Family, Library, family_of
 from zipfian.encode.hub.names import named
-from zipfian.errors import InvalidInput
+from zipfian.errors import DeviceFailed, InvalidInput, ZipfianError
 
 _SHARED: WeakValueDictionary[tuple[object, ...], HubModel] = WeakValueDictionary()
 _SHARING = threading.Lock()
@@ -35,11 +35,14 @@ class HubModel:
     revision
         Of a hub name: branch, tag or commit.
     device, precision
-        `auto`, `cpu`, `cuda`, `cuda:N`; `float32`, or mixed precision with `bfloat16` or `float16`.
+        `auto`, `cpu`, `cuda`, `cuda:N`; `float32`, or mixed precision with `bfloat16` or `float16`. Neither is part of
+        the fingerprint: what was indexed in one precision is searched in another.
     local_files_only
         Never ask the hub.
     library
         `transformers` or `open_clip`, for folders that hold both formats.
+    recorded
+        The precision that the fingerprint names: that of collections from when it was a part of it.
     """
 
     def __init__(
@@ -51,11 +54,13 @@ class HubModel:
         precision: str = "float32",
         local_files_only: bool = False,
         library: Library | None = None,
+        recorded: str = "float32",
     ) -> None:
         module("torch")
         module("transformers")
         self.device = checked_device(device)
         self.precision: Precision = checked_precision(precision, self.device)
+        self.recorded = recorded
         found = named(name_or_path, library)
         self.folder = files.locate(found.place, revision=revision, local_files_only=local_files_only)
         self._is_folder = Path(found.place).expanduser().is_dir()
@@ -75,15 +80,16 @@ class HubModel:
         So the halves of a CLIP take its memory once. A folder whose files have changed is another model.
         """
         made = cls(name_or_path, **where)
-        key = (made.given, made.revision, made.device, made.precision, made.family.library, files.stamps(made.folder))
+        running = (made.device, made.precision, made.recorded)
+        key = (made.given, made.revision, running, made.family.library, files.stamps(made.folder))
         with _SHARING:
             return _SHARED.setdefault(key, made)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What finds the same model again; the device is not part of it."""
+        """What finds the same model again; where and in which precision it runs is not part of it."""
         given = str(self.folder.resolve()) if self._is_folder else self.given
-        found = {"name_or_path": given, "precision": self.precision, "library": self.family.library}
+        found = {"name_or_path": given, "precision": self.recorded, "library": self.family.library}
         return found if self.revision is None else {**found, "revision": self.revision}
 
     @property
@@ -95,8 +101,8 @@ class HubModel:
             return self._hashes
 
     def fingerprint(self, kind: str, revision: int, settings: Mapping[str, Any]) -> str:
-        """Of an encoder: its kind, all files, the precision and `settings`; where the files came from is no part."""
-        known = {"revision": revision, "kind": kind, "files": self.hashes, "precision": self.precision}
+        """Of an encoder: its kind, all files and `settings`; where the files came from is no part."""
+        known = {"revision": revision, "kind": kind, "files": self.hashes, "precision": self.recorded}
         return base.fingerprint(self.name, {**known, **settings})
 
     @contextmanager
@@ -105,7 +111,7 @@ class HubModel:
         with self._lock:
             if auto_class not in self._networks:
                 self._networks[auto_class] = self._load(auto_class)
-            with frozen(self.device, self.precision):
+            with _told(self.device), frozen(self.device, self.precision):
                 yield self._networks[auto_class]
 
     def config(self) -> Any:
@@ -182,6 +188,20 @@ class HubModel:
                 "They would be random numbers, so the model was not used; a newer transformers may know this layout"
             )
         return network
+
+
+@contextmanager
+def _told(device: str) -> Iterator[None]:
+    """What breaks down on a GPU as `DeviceFailed`; where it only lacks memory, the caller may go on with less."""
+    torch = module("torch")
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        if device == CPU or isinstance(error, ZipfianError):
+            raise
+        raise DeviceFailed(device, error) from error
 
 
 @contextmanager

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from zipfian.device import Precision
 from zipfian.encode import base
-from zipfian.encode.hub._settings import array, from_one, model_of, tokens_of
+from zipfian.encode.hub._settings import array, from_one, model_of, passed, tokens_of
 from zipfian.encode.hub._torch import module
 from zipfian.encode.hub._windows import Batch, batches, unit
 from zipfian.encode.hub.model import HubModel
@@ -122,6 +123,11 @@ class SpladeEncoder:
         return 1
 
     @property
+    def precision(self) -> Precision:
+        """Of the large products."""
+        return self.model.precision
+
+    @property
     def pooled_dim(self) -> int:
         """Components of the mean hidden state."""
         return self._tower.width
@@ -175,16 +181,16 @@ class SpladeEncoder:
         jobs = [job for text in plan if isinstance(text, _Words) for job in text.jobs]
         results: dict[int, base.Outcome] = {i: text for i, text in enumerate(plan) if isinstance(text, ZipfianError)}
         for batch in batches(jobs, self._frame, self.batch_tokens, 1):
-            weights, positions, sums = self._pass(batch)
-            for row, job in enumerate(batch.jobs):
-                text = plan[job.item]
-                if isinstance(text, ZipfianError):
-                    raise text
-                text.add(job, weights[row], positions[row], len(self._frame.before))
-                text.sum = text.sum + sums[row].astype(np.float64)
-                if text.finished_one():
-                    results[job.item] = text.encoded()
-                    text.clear()
+            for part, (weights, positions, sums) in passed(self.model, batch, self._pass):
+                for row, job in enumerate(part.jobs):
+                    text = plan[job.item]
+                    if isinstance(text, ZipfianError):
+                        raise text
+                    text.add(job, weights[row], positions[row], len(self._frame.before))
+                    text.sum = text.sum + sums[row].astype(np.float64)
+                    if text.finished_one():
+                        results[job.item] = text.encoded()
+                        text.clear()
             if progress is not None:
                 progress(len(results), len(plan))
         return [results[i] for i in range(len(plan))]

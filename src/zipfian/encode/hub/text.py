@@ -15,12 +15,12 @@ from typing import Any, Literal
 import numpy as np
 
 from zipfian.encode import base
-from zipfian.encode.hub._settings import HubEncoder, array, from_one, model_of, tokens_of
+from zipfian.encode.hub._settings import HubEncoder, array, from_one, model_of, passed, tokens_of
 from zipfian.encode.hub._windows import Batch, Planned, Text, batches, unit
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.hub.sentence import Layout, Pooling, layout_of
 from zipfian.encode.hub.tokenizing import Frame, Prefixed
-from zipfian.encode.hub.towers import TextTower, text_tower
+from zipfian.encode.hub.towers import Passed, TextTower, text_tower
 from zipfian.encode.layers import LayerChoice, checked_layers
 from zipfian.encode.tokens import Pieces
 from zipfian.encode.windows import LongTexts, checked_long_texts, checked_overlap, window_fingerprint, window_settings
@@ -214,7 +214,8 @@ class HubTextEncoder(HubEncoder):
         jobs = [job for text in plan if isinstance(text, Text) for job in text.jobs]
         done = len(plan) - sum(isinstance(text, Text) for text in plan)
         for batch in batches(jobs, frame, self.batch_tokens, self.round_to):
-            self._pass(batch, plan)
+            for part, found in passed(self.model, batch, self._pass):
+                self._place(part, found, plan)
             for job in batch.jobs:
                 text = plan[job.item]
                 done += isinstance(text, Text) and text.finished_one()
@@ -222,13 +223,16 @@ class HubTextEncoder(HubEncoder):
                 progress(done, len(plan))
         return [self._encoded(text) if isinstance(text, Text) else text for text in plan]
 
-    def _pass(self, batch: Batch, plan: list[Planned]) -> None:
-        """One batch through the network, its results put where they belong."""
-        passed = self._tower.run(batch.rows, batch.mask, [layer for layer, _ in self.layers])
-        states = [array(state) for state in passed.states]
+    def _pass(self, batch: Batch) -> Passed:
+        """One batch through the network."""
+        return self._tower.run(batch.rows, batch.mask, [layer for layer, _ in self.layers])
+
+    def _place(self, batch: Batch, found: Passed, plan: list[Planned]) -> None:
+        """The results of a batch, put where they belong."""
+        states = [array(state) for state in found.states]
         factors = [factor for _, factor in self.layers]
-        last = array(passed.last) if self.pooling is not None else np.empty(0, dtype=np.float32)
-        pooled = None if passed.pooled is None else array(passed.pooled)
+        last = array(found.last) if self.pooling is not None else np.empty(0, dtype=np.float32)
+        pooled = None if found.pooled is None else array(found.pooled)
         if self.projection:
             states = [self._projected(states[0])]
         for row, job in enumerate(batch.jobs):
