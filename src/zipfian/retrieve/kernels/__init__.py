@@ -10,7 +10,7 @@ with private_cache():
     from zipfian.index import _decode  # noqa: F401 - not used here, but its machine code belongs in the same folder
     from zipfian.retrieve.kernels.arrays import Forward, Postings
     from zipfian.retrieve.kernels.exact import exact_topk, score_docs, score_rows
-    from zipfian.retrieve.kernels.fill import fill_all, fill_long, invert, row_sums
+    from zipfian.retrieve.kernels.fill import documents, fill_all, fill_long, invert, row_sums
     from zipfian.retrieve.kernels.impact import impact
     from zipfian.retrieve.kernels.query import query_many, scale_query, topk, weigh
     from zipfian.retrieve.kernels.sweep import collect
@@ -19,6 +19,7 @@ __all__ = [
     "Forward",
     "Postings",
     "collect",
+    "documents",
     "exact_topk",
     "fill_all",
     "fill_long",

@@ -64,6 +64,20 @@ def _bounds(docs: Any, offset: int, bounds_row: Any) -> None:
 
 
 @kernel
+def documents(p: Postings, s: int, docs: Any) -> None:
+    """The documents of a slot, ascending."""
+    start = p.start[s]
+    r = p.row[s]
+    if r < 0:
+        for i in range(len(docs)):
+            docs[i] = (int(p.high[p.high_start[s] + i]) << LOG_WINDOW) | int(p.loc[start + i])
+        return
+    for w in range(p.bounds.shape[1] - 1):
+        for at in range(p.bounds[r, w], p.bounds[r, w + 1]):
+            docs[at - start] = (w << LOG_WINDOW) | int(p.loc[at])
+
+
+@kernel
 def fill_all(docs: Any, norm: Any, spec: Any, p: Postings) -> None:
     """Fill every slot of a freshly inverted index (slot = term); `tf`, start, stop, row, dense are set already."""
     none64 = np.empty(0, np.int64)
