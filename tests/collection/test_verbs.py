@@ -16,6 +16,7 @@ from zipfian.collection import Document, Results
 from zipfian.collection.encoding import Encoding
 from zipfian.errors import FingerprintMismatch, InvalidInput, LimitExceeded
 from zipfian.fields import Dense, Latent, Sparse, Words
+from zipfian.retrieve.dense import DenseSearcher
 
 WORDS = "sun light plant food cat sleep river stone bread night".split()
 
@@ -78,6 +79,31 @@ class TestManyQueries:
                 assert passes == [queries]
                 again.search_many(["kitten in the night"], fields="words")
                 assert len(passes) == 1
+
+    def test_vectors_are_scanned_for_several(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Hits are those of one search after the other, with a filter or without; scans without one are shared."""
+        encoder, scans = ToyText(), []
+        whole = DenseSearcher.find_many
+
+        def counted(self: DenseSearcher, queries: Any, k: int, mask: Any = None) -> Any:
+            scans.append((len(queries), mask is None))
+            return whole(self, queries, k, mask)
+
+        queries = [f"{a} {b}" for a in ("hound", "red", "kitten") for b in ("automobile", "sleeps", "sun", "night")]
+        with zf.Collection.create(tmp_path / "c.zf", {"words": Words(), "dense": Dense(encoder=encoder)}) as c:
+            c.add({"id": str(i), "text": text, "metadata": {"odd": i % 2}} for i, text in enumerate(queries[::-1] * 3))
+            c.commit()
+            for options in ({}, {"method": "dense", "offset": 2}, {"where": {"odd": 1}}):
+                alone = [[(h.id, h.score) for h in c.search(q, **options)] for q in queries]
+                with monkeypatch.context() as patched, zf.Collection.open(tmp_path / "c.zf", trust=[encoder]) as again:
+                    patched.setattr(DenseSearcher, "find_many", counted)
+                    together = again.search_many(queries, threads=2, **options)
+                assert [[(h.id, h.score) for h in found] for found in together] == alone
+                if "where" in options:
+                    assert scans == [(1, False)] * len(queries)
+                else:
+                    assert sum(n for n, _ in scans) == len(queries) and len(scans) == 2
+                scans.clear()
 
     def test_terms_and_vectors(self, notes: zf.Collection) -> None:
         found = notes.search_many([{1: 1.0}, ([4], [2.0])], fields="latent")

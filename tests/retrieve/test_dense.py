@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from zipfian.retrieve.codes import Codes, scan_kernels
 from zipfian.retrieve.dense import DenseSearcher, Rows
 from zipfian.retrieve.kernels import dense, nibbles
 from zipfian.retrieve.scan import scan
+from zipfian.retrieve.together import TOGETHER
 from zipfian.storage.directory import FSDirectory
 from zipfian.types import SegmentBatch
 
@@ -357,6 +359,79 @@ def test_many_threads_may_search_at_once() -> None:
     for w in workers:
         w.join()
     assert found == wanted
+
+
+def counted(searcher: DenseSearcher, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many queries each scan of a searcher was for, from now on."""
+    sizes: list[int] = []
+
+    def noted(parts: Any, queries: Any, *how: Any) -> Any:
+        sizes.append(len(queries))
+        return scan(parts, queries, *how)
+
+    monkeypatch.setattr("zipfian.retrieve.dense.scan", noted)
+    return sizes
+
+
+def test_expected_queries_share_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    searcher = DenseSearcher.from_array(rng.standard_normal((800, 12)))
+    queries = rng.standard_normal((11, 12))
+    wanted = [searcher.search(q, 5) for q in queries]
+    deeper = [searcher.search(q, 9)[0].tolist() for q in queries]
+    mask = rng.random(800) < 0.5
+    masked = searcher.search(queries[0], 5, mask)[0].tolist()
+    sizes = counted(searcher, monkeypatch)
+    with searcher.expecting(queries):
+        assert sizes == []  # nothing is scanned that nobody asks for
+        for query, (docs, scores) in zip(queries[::-1], wanted[::-1], strict=True):
+            found = searcher.search(query, 5)
+            assert (found[0].tolist(), found[1].tolist()) == (docs.tolist(), scores.tolist())
+        assert sizes == [TOGETHER, 11 - TOGETHER]
+        assert searcher.search(queries[3], 5)[0].tolist() == wanted[3][0].tolist()  # the same query twice in a batch
+        assert sizes == [TOGETHER, 11 - TOGETHER]
+        assert searcher.search(queries[3], 9)[0].tolist() == deeper[3]
+        assert searcher.search(queries[0], 5, mask)[0].tolist() == masked
+        assert sizes == [TOGETHER, 11 - TOGETHER, 1, 1]
+    assert searcher.search(queries[3], 5)[0].tolist() == wanted[3][0].tolist()
+    assert sizes == [TOGETHER, 11 - TOGETHER, 1, 1, 1]
+
+
+def test_expected_queries_of_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is scanned once, whoever asks, and two batches at a time do not disturb each other."""
+    rng = np.random.default_rng(7)
+    searcher = DenseSearcher.from_array(rng.standard_normal((3_000, 24)))
+    batches = rng.standard_normal((2, 24, 24))
+    wanted = {q.tobytes(): searcher.search(q, 5)[0].tolist() for batch in batches for q in batch}
+    sizes = counted(searcher, monkeypatch)
+
+    def ask(query: np.ndarray) -> bool:
+        return searcher.search(query, 5)[0].tolist() == wanted[query.tobytes()]
+
+    def run(batch: np.ndarray) -> bool:
+        with searcher.expecting(batch), ThreadPoolExecutor(4) as pool:
+            return all(pool.map(ask, batch))
+
+    with ThreadPoolExecutor(2) as pool:
+        assert all(pool.map(run, batches))
+    assert sum(sizes) == 48 and len(sizes) < 48
+
+
+def test_a_shared_scan_that_fails_fails_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = DenseSearcher.from_array(np.eye(4))
+    queries = np.eye(4)[:2]
+
+    def broken(*_: Any) -> Any:
+        raise MemoryError("no room")
+
+    with searcher.expecting(queries):
+        with monkeypatch.context() as patched:
+            patched.setattr("zipfian.retrieve.dense.scan", broken)
+            with pytest.raises(MemoryError, match="no room"):
+                searcher.search(queries[0], 1)
+        with pytest.raises(MemoryError, match="no room"):
+            searcher.search(queries[1], 1)
+    assert searcher.search(queries[1], 1)[0].tolist() == [1]
 
 
 def test_nothing_to_find() -> None:

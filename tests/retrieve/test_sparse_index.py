@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tests.retrieve import brute, corpora
 from tests.retrieve.brute import Corpus, from_columns
 from zipfian import BM25, Dot, SparseIndex, TfIdf
+from zipfian.errors import InvalidInput
+from zipfian.retrieve.formulas import KEPT
 from zipfian.retrieve.layout import CODES
 
 
@@ -82,6 +84,73 @@ def test_another_scoring_per_search(data: st.DataObject, corpus: Corpus, k: int)
     ids, found = index.search(terms, weights, k, scoring=other, mask=mask)
     expected_ids, expected = brute.best(brute.scores(corpus, other, terms, weights), k, mask)
     assert (ids.tolist(), found.tolist()) == (expected_ids.tolist(), expected.tolist())
+
+
+OTHERS = [BM25(k1=0.3), BM25(k1=3.0, b=0.1), BM25(variant="bm25l"), BM25(variant="bm25+"), BM25(b=0.0), Dot()]
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("kept", [1 << 28, 0, 3_000_000], ids=["kept", "nothing kept", "little kept"])
+def test_another_scoring_gives_what_an_index_of_its_own_gives(
+    precision: Any, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the bit: lists of all kinds, more formulas than are kept, and again when some have made room."""
+    monkeypatch.setattr("zipfian.retrieve.sparse_index._OTHER_BYTES", kept)
+    rng = np.random.default_rng(4)
+    n_docs, n_terms = 70_000, 300
+    shares = np.concatenate([[0.5, 0.2, 0.08], 30.0 / np.arange(3, n_terms) ** 2 + 1e-4])
+    held = rng.random((n_docs, n_terms)) < shares
+    docs, terms = np.nonzero(held)
+    weights = rng.uniform(0.1, 9.0, len(docs)).astype(precision)
+    csr = np.searchsorted(docs, np.arange(n_docs + 1)), terms, weights, n_terms
+    index = SparseIndex.from_csr(*csr)
+    owns = {scoring: SparseIndex.from_csr(*csr, scoring=scoring) for scoring in OTHERS}
+    assert len(OTHERS) > KEPT
+    mask = rng.random(n_docs) < 0.2
+    for _ in range(2):
+        for scoring, own in owns.items():
+            for query in ([0, 1, 2, 5, 40], [3, 299, 7], [250]):
+                for k in (1, 10, 3_000):
+                    for allowed in (None, mask):
+                        found = index.search(query, k=k, scoring=scoring, mask=allowed)
+                        wanted = own.search(query, k=k, mask=allowed)
+                        assert (found[0].tolist(), found[1].tolist()) == (wanted[0].tolist(), wanted[1].tolist())
+
+
+def test_impacts_of_another_scoring_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    indptr = np.arange(0, 5_001 * 4, 4)
+    terms = np.sort(rng.permuted(np.tile(np.arange(40), (5_000, 1)), axis=1)[:, :4]).ravel()
+    index = SparseIndex.from_csr(indptr, terms, rng.uniform(1, 5, 20_000), 40)
+    read: list[int] = []
+    whole = index._list
+
+    def noted(term: int) -> Any:
+        read.append(term)
+        return whole(term)
+
+    monkeypatch.setattr(index, "_list", noted)
+    before = index.nbytes
+    for query in ([1, 2], [2, 3], [1, 2, 3]):
+        index.search(query, scoring=BM25(k1=2.0))
+    assert read == [1, 2, 3]
+    assert before < index.nbytes
+    for k1 in range(1, 3 * KEPT):
+        index.search([1], scoring=BM25(k1=k1 / 10))
+    assert index.nbytes < before + KEPT * (before / 2)
+    read.clear()
+    index.search([1], scoring=BM25(k1=2.0))  # it has made room meanwhile
+    assert read == [1]
+
+
+@pytest.mark.parametrize("terms", [[40], [-1], [3, 3]])
+def test_another_scoring_refuses_what_the_usual_one_refuses(terms: list[int]) -> None:
+    index = SparseIndex.from_csr([0, 1], [3], [1.0], 40)
+    with pytest.raises(InvalidInput) as usual:
+        index.search(terms)
+    with pytest.raises(InvalidInput) as other:
+        index.search(terms, scoring=Dot())
+    assert str(usual.value) == str(other.value)
 
 
 @corpora.examples(40)
@@ -256,3 +325,17 @@ def test_arrays_stay_the_callers() -> None:
     expected = [part.tolist() for part in index.search([0, 1], k=100)]
     for other in (taken, fixed):
         assert [part.tolist() for part in other.search([0, 1], k=100)] == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("different", [7, CODES + 1])
+def test_another_formula_reads_weights_as_they_were_given(different: int, dtype: Any) -> None:
+    """Coded or not, and of either type: impacts of another formula are made from lists that are unfolded again."""
+    n = CODES + 1
+    weights = (0.1 + np.arange(n) % different / 7).astype(dtype)
+    rows = np.arange(n + 1), np.zeros(n, np.int64), weights
+    other = BM25(k1=3.0, b=0.2)
+    ids, scores = SparseIndex.from_csr(*rows, 1).search([0], k=50, scoring=other)
+    wanted = SparseIndex.from_csr(*rows, 1, scoring=other).search([0], k=50)
+    assert ids.tolist() == wanted[0].tolist()
+    assert scores.tolist() == wanted[1].tolist()

@@ -1,4 +1,4 @@
-"""Many searches answered together: an encoder sees their queries at once, and they share some threads."""
+"""Many searches answered together: encoders see their queries at once, scans of vectors and some threads are shared."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def answer_all(answers: Answers, wanted: Sequence[Request], threads: int | None)
             deadline.check("encoding more queries")
             _encode(answers.settings, some, theirs)
             contexts = [copy_context() for _ in some]  # a thread knows nothing of its caller's deadline otherwise
-            out += pool.map(lambda context, *asked: context.run(answers.run, *asked), contexts, some, theirs)
+            with answers.together(some, theirs):
+                out += pool.map(lambda context, *asked: context.run(answers.run, *asked), contexts, some, theirs)
     return out
 
 

@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -22,7 +23,8 @@ from zipfian.collection.searcher import Searcher
 from zipfian.collection.settings import Settings
 from zipfian.encode.picture_files import HASH_COLUMN
 from zipfian.errors import InvalidInput, shown
-from zipfian.fields.query import Query
+from zipfian.fields.base import VectorField
+from zipfian.fields.query import Query, Vector
 from zipfian.fuse.ranking import Ranking
 from zipfian.retrieve.filters import check_depth
 from zipfian.retrieve.validate import check_offset
@@ -113,6 +115,9 @@ class Answers(Protocol):
     def run(self, request: Request, plan: SearchPlan | None = None) -> Results:
         """Carry it out, as planned before or now; called from several threads."""
 
+    def together(self, requests: Sequence[Request], plans: Sequence[SearchPlan]) -> AbstractContextManager[None]:
+        """While this lasts, these searches are carried out: they may share work."""
+
 
 class QueryCache:
     """The last few rankings of one snapshot, so that asking again costs no encoder and no search; for any thread."""
@@ -171,6 +176,23 @@ class FolderAnswers:
             self._cache.put(key, made, ranking)
         times = {"prepare": prepared - start, "filter": filtered - prepared}
         return results(searcher, made, ranking, request, searcher.generation, start, encoded, times=times)
+
+    @contextmanager
+    def together(self, requests: Sequence[Request], plans: Sequence[SearchPlan]) -> Iterator[None]:
+        """Scans of vectors are shared by searches without a filter."""
+        vectors: dict[str, list[Vector]] = {}
+        for request, plan in zip(requests, plans, strict=True):
+            if plan.ann is None and not plan.silent and request.allowed(self.settings) is None:
+                query = request.query if plan.query_encoder is None else request.query.asked_by(plan.query_encoder)
+                for name in plan.fields:
+                    field = self.settings.field(name)
+                    if isinstance(field, VectorField):
+                        vectors.setdefault(name, []).append(field.vector_of(query))
+        with ExitStack() as held:
+            for name, asked in vectors.items():
+                dense = self.searcher.dense(name)
+                held.enter_context(dense.expecting([vector for vector in asked if len(vector) == dense.dim]))
+            yield
 
     def explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation:
         """A document's score for a query, whether it finds it or not."""

@@ -48,6 +48,19 @@ class Layout:
         found: npt.NDArray[np.int64] = self.postings.stop - self.postings.start
         return found
 
+    def df_of(self, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same of a few terms, without counting all."""
+        found: npt.NDArray[np.int64] = self.postings.stop[terms] - self.postings.start[terms]
+        return found
+
+    @property
+    def weights(self) -> type[np.float32] | type[np.float64]:
+        """The smallest type that holds every stored weight."""
+        table = self.postings.table if len(self.postings.code) else np.empty(0, self.postings.tf.dtype)
+        with np.errstate(over="ignore"):
+            exact = table.dtype == np.float32 or (len(table) > 0 and np.array_equal(table.astype(np.float32), table))
+        return np.float32 if exact else np.float64
+
     def pad_mask(self, mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """A mask over documents, stretched to whole windows so that kernels read full chunks."""
         found = check_mask(mask, self.n_docs)

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from zipfian.retrieve.kernels import Postings
 
 Docs = npt.NDArray[np.int32]
-Weights = npt.NDArray[np.float32]
+Weights = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
-_POSTING_BYTES = 2 + 1 + 4
+_PLACE_BYTES = 2 + 1
+"""Of a posting, besides its weight: where it is within its window, and its impact."""
 _ROW_PADDING = 192
 """Rows a power of two apart would fight for the same cache sets."""
 
@@ -33,13 +34,17 @@ class PostingCache:
     """Decoded lists of one field of one snapshot. Filling is serialised; searches read without a lock."""
 
     def __init__(
-        self, n_docs: int, n_postings: int, norm: npt.NDArray[np.float64], spec: npt.NDArray[np.float64], budget: int
-    ) -> None:
+        self, n_docs: int, n_postings: int, norm: npt.NDArray[np.float64], spec: npt.NDArray[np.float64], budget: int,
+        weights: npt.DTypeLike = np.float32,
+    ) -> None:  # fmt: skip
+        """Lists of so many postings at most, with weights of a type, under a formula and a budget of bytes."""
         self.n_docs = n_docs
         self.n_postings = n_postings
         self.norm = norm
         self.spec = spec
         self.budget = budget
+        self._weights = np.dtype(weights)
+        self._posting_bytes = _PLACE_BYTES + self._weights.itemsize
         self.nbytes = 0
         self.resets = 0
         self._lock = threading.Lock()
@@ -70,14 +75,14 @@ class PostingCache:
 
     def _cost(self, df: int) -> int:
         dense = self._row_bytes if self._wants_row(df) else 0
-        return df * _POSTING_BYTES + dense + 8 * (windows(self.n_docs) + 1)
+        return df * self._posting_bytes + dense + 8 * (windows(self.n_docs) + 1)
 
     def _wants_row(self, df: int) -> bool:
         return self.n_docs >= WINDOW // 4 and df * DENSE_SHARE > self.n_docs
 
     def _reset(self) -> None:
         n_windows = windows(self.n_docs)
-        n = max(1, min(self.n_postings, self.budget // _POSTING_BYTES))
+        n = max(1, min(self.n_postings, self.budget // self._posting_bytes))
         chunks = n_windows * WINDOW // CHUNK
         self._row_bytes = n_windows * WINDOW + _ROW_PADDING + 5 * chunks
         # a list is long, or dense, only if it has so many postings: that bounds how many there can be
@@ -87,7 +92,7 @@ class PostingCache:
         self._slots: dict[Hashable, int] = {}
         self._loc = np.empty(n + SPAN, np.uint16)
         self._q = np.empty(n, np.uint8)
-        self._tf = np.empty(n, np.float32)
+        self._tf = np.empty(n, self._weights)
         self._high = np.empty(n, np.uint16)
         self._bounds = np.empty((long_lists, n_windows + 1), np.int32)
         self._rows = np.zeros((rows, n_windows * WINDOW + _ROW_PADDING), np.uint8)
@@ -123,7 +128,7 @@ class PostingCache:
         self._used_high += 0 if is_long else n
         self._used_long += int(is_long)
         self._used_rows += int(is_dense)
-        self.nbytes += n * (_POSTING_BYTES + (0 if is_long else 2))
+        self.nbytes += n * (self._posting_bytes + (0 if is_long else 2))
         self.nbytes += (self._bounds[0].nbytes if is_long else 0) + (self._row_bytes if is_dense else 0)
 
     def _view(self) -> Postings:

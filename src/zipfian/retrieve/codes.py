@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -121,6 +122,7 @@ def _common(rows: Matrix) -> F64:
     return mean / size if size > 1e-6 else np.zeros(dim)
 
 
+@cache
 def scan_kernels() -> Any:
     """Loaded at the first search, machine code kept in the private folder like that of all kernels."""
     from zipfian.retrieve.kernels.jit import private_cache

@@ -14,7 +14,8 @@ segments, the filter or k.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,7 @@ from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.codes import F64, Codes, DenseQuery, Matrix, Metric, codes_of, scan_kernels
 from zipfian.retrieve.passages import PassageMap
 from zipfian.retrieve.scan import Candidates, scan
+from zipfian.retrieve.together import TOGETHER, Expected
 from zipfian.retrieve.validate import check_k, numbers
 from zipfian.types import Passages
 
@@ -35,10 +37,6 @@ Ints = npt.NDArray[np.int64]
 
 _FIRST_BATCH = 64
 """Documents scored from float32 before the bound is first looked at; later batches double."""
-
-_TOGETHER = 8
-"""Queries that share one reading of the codes: more find what they would share in the cache, and each needs its own
-candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +92,7 @@ class DenseSearcher:
         self._present = np.concatenate([np.empty(0, np.bool_), *(part.present for part in parts)])
         self._lock = threading.Lock()
         self._codes: tuple[Codes | None, ...] | None = None
+        self._expected: tuple[Expected[DenseFound], ...] = ()
         self.passages: PassageMap | None = None
         """Which passages the documents have, where it is those that have vectors; None: it is documents."""
 
@@ -189,7 +188,25 @@ class DenseSearcher:
 
     def find(self, query: npt.ArrayLike | DenseQuery, k: int, mask: Bools | None = None) -> DenseFound:
         """As `search`, with counts."""
-        return self.find_many([query], k, mask)[0]
+        ready = self.prepare(query)
+        if mask is None:
+            for expected in self._expected:
+                found = expected.find(ready, check_k(k), self.find_many)
+                if found is not None:
+                    return found
+        return self.find_many([ready], k, mask)[0]
+
+    @contextmanager
+    def expecting(self, queries: Sequence[npt.ArrayLike | DenseQuery]) -> Iterator[None]:
+        """While this lasts, some queries will be asked without a mask, by any thread: they share their scans."""
+        expected = Expected[DenseFound]([self.prepare(query) for query in queries])
+        with self._lock:
+            self._expected = (*self._expected, expected)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._expected = tuple(one for one in self._expected if one is not expected)
 
     def find_many(
         self, queries: Sequence[npt.ArrayLike | DenseQuery], k: int, mask: Bools | None = None
@@ -203,8 +220,8 @@ class DenseSearcher:
             return [DenseFound(np.empty(0, np.int64), np.empty(0, np.float64), n_allowed, 0) for _ in ready]
         parts = [(c, base) for c, base in zip(self._ready(), self._bases.tolist(), strict=False) if c is not None]
         out: list[DenseFound] = []
-        for start in range(0, len(ready), _TOGETHER):
-            some = ready[start : start + _TOGETHER]
+        for start in range(0, len(ready), TOGETHER):
+            some = ready[start : start + TOGETHER]
             candidates = scan(parts, some, allowed, limit, self.threads)
             out += [self._best(q, found, limit, n_allowed) for q, found in zip(some, candidates, strict=True)]
         return out

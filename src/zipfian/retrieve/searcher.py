@@ -16,6 +16,7 @@ from zipfian.index.phi import apply_phi
 from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.arena import NO_MASK, windows
 from zipfian.retrieve.cache import PostingCache
+from zipfian.retrieve.formulas import SHARE, OtherFormulas
 from zipfian.retrieve.layout import WINDOW
 from zipfian.retrieve.passages import PassageMap
 from zipfian.retrieve.scoring import Scoring, TfIdf
@@ -44,9 +45,9 @@ class TermQuery:
 class FieldSearcher:
     """One field of one snapshot. Immutable for its users; any number of threads may search at once.
 
-    Opening costs O(N) for the norms. Impacts under the field's own scoring are cached list by list; another scoring per
-    search scores every posting from its stored weight, many times slower; another phi costs one pass over all postings
-    first.
+    Opening costs O(N) for the norms. Impacts under the field's own scoring are cached list by list, and so are those of
+    the few other scorings asked for last (`formulas.py`), each at the price of its norms; another phi costs one pass
+    over all postings first.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class FieldSearcher:
         self._stats: dict[str, FieldStatistics] = {}
         self._formulas: dict[Scoring, tuple[F64, F64]] = {}
         self._cache: PostingCache | None = None
+        self._others = OtherFormulas(self._lists_under)
         self._local = threading.local()
 
     def statistics(self, phi: str | None = None) -> FieldStatistics:
@@ -115,9 +117,9 @@ class FieldSearcher:
         if not query.terms or not limit:
             return out_docs[:0], out_scores[:0]
         allowed = self._pad(mask)
-        postings, slots, cached = self._lists(query)
         norm, spec = self._formula(query.scoring)
-        if cached and query.scoring == self.scoring:
+        postings, slots, cached = self._impacts(query)
+        if cached:
             n = kernels.topk(
                 postings, windows(n_docs), norm, spec, slots, query.weight, limit, allowed, self._accumulator(),
                 out_docs, out_scores,
@@ -177,13 +179,28 @@ class FieldSearcher:
     @property
     def cache_nbytes(self) -> int:
         """Bytes of decoded lists held now."""
-        return self._cache.nbytes if self._cache else 0
+        return (self._cache.nbytes if self._cache else 0) + self._others.nbytes
 
     def _compute_norms(self, scoring: Scoring) -> F64:
         stats = self.statistics(str(scoring.phi))
         if isinstance(scoring, TfIdf):
             return _cosine_norms(stats, scoring)
         return scoring.norms(stats.lengths[0], stats.mean_length)
+
+    def _impacts(self, query: TermQuery) -> tuple[Any, Ints, bool]:
+        """The query's lists, and whether they carry the impacts of its formula."""
+        if query.scoring != self.scoring:
+            stats = self.statistics()
+            cache = self._others.under(query.scoring)
+            found = cache.lists(query.terms, query.df, lambda i: stats.postings(query.terms[i]))
+            if found is not None:
+                return found[0], found[1], True
+        postings, slots, cached = self._lists(query)
+        return postings, slots, cached and query.scoring == self.scoring
+
+    def _lists_under(self, scoring: Scoring) -> PostingCache:
+        stats = self.statistics()
+        return PostingCache(stats.n_docs, stats.n_postings, *self._formula(scoring), self._cache_bytes // SHARE)
 
     def _lists(self, query: TermQuery) -> tuple[Any, Ints, bool]:
         """The query's lists in the kernels' layout, from the cache, or decoded for this search alone."""

@@ -15,6 +15,8 @@ from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.index.phi import parse_phi
 from zipfian.retrieve import weighing
 from zipfian.retrieve.arena import NO_MASK, Layout
+from zipfian.retrieve.cache import PostingCache
+from zipfian.retrieve.formulas import OtherFormulas
 from zipfian.retrieve.layout import WINDOW
 from zipfian.retrieve.scoring import BM25, Scoring, TfIdf
 from zipfian.retrieve.validate import (
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 Ids = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
+
+_OTHER_BYTES = 1 << 28
+"""Bytes of posting lists kept under each formula other than the index's own; a query that needs more goes without."""
 
 
 class SparseIndex:
@@ -57,6 +62,7 @@ class SparseIndex:
         self._idf = np.where(df > 0, scoring.idf(df.astype(np.float64), len(lengths)), 0.0)
         self._phi = parse_phi(scoring.phi)
         self._buffers = threading.local()
+        self._others = OtherFormulas(self._lists_under)
 
     @classmethod
     def from_csr(
@@ -109,7 +115,7 @@ class SparseIndex:
     @property
     def nbytes(self) -> int:
         """Bytes of every array the index holds."""
-        return self._layout.nbytes + self._lengths.nbytes + self._idf.nbytes
+        return self._layout.nbytes + self._lengths.nbytes + self._idf.nbytes + self._others.nbytes
 
     @property
     def scoring(self) -> Scoring:
@@ -137,7 +143,8 @@ class SparseIndex:
         k
             Hits at most.
         scoring
-            Another formula for this search; that path scores from stored weights, without cached impacts.
+            Another formula for this search. Its norms, and the impacts of terms when they are first asked for, are
+            made and kept, for a few formulas at a time.
         mask
             One bool per document: where it is False, the document is left out before scoring.
 
@@ -289,23 +296,53 @@ class SparseIndex:
         self, scoring: Scoring, query: Ids, given: Scores, k: int, allowed: npt.NDArray[np.bool_],
         out_docs: Ids, out_scores: Scores,
     ) -> int:  # fmt: skip
-        """Another formula than the cached one: norms anew (O(N)), then float64 from stored weights."""
+        """Another formula than the usual one: its norms and the impacts of the query's terms are made once and kept."""
         from zipfian.retrieve import kernels
 
         if isinstance(scoring, TfIdf):
             raise InvalidInput("TfIdf cannot be chosen per search on a SparseIndex: build it with scoring=TfIdf()")
         if parse_phi(scoring.phi) != self._phi:
             raise InvalidInput("phi changes the document lengths: build another SparseIndex with that phi")
-        df = self._layout.df
-        idf = np.where(df > 0, scoring.idf(df.astype(np.float64), self.n_docs), 0.0)
-        slots, weight = self._weigh(query, given, idf)
-        norm = scoring.norms(self._lengths, float(self._lengths.mean()) if self.n_docs else 0.0)
-        lay = self._layout
-        spec = scoring.kernel().array()
-        n: int = kernels.exact_topk(
-            lay.postings, lay.n_windows, norm, spec, slots, weight, k, allowed, out_docs, out_scores
-        )
+        idf = np.zeros(self.n_terms)
+        known = query[(query >= 0) & (query < self.n_terms)]
+        df = self._layout.df_of(known)
+        idf[known] = np.where(df > 0, scoring.idf(df.astype(np.float64), self.n_docs), 0.0)
+        terms, weight = self._weigh(query, given, idf)
+        if not len(terms):
+            return 0
+        lay, cache = self._layout, self._others.under(scoring)
+        found = cache.lists(terms.tolist(), lay.df_of(terms), lambda i: self._list(int(terms[i])))
+        if found is None:
+            n: int = kernels.exact_topk(
+                lay.postings, lay.n_windows, cache.norm, cache.spec, terms, weight, k, allowed, out_docs, out_scores
+            )
+        else:
+            n = kernels.topk(
+                found[0], lay.n_windows, cache.norm, cache.spec, found[1], weight, k, allowed, self._accumulator(),
+                out_docs, out_scores,
+            )  # fmt: skip
         return n
+
+    def _lists_under(self, scoring: Scoring) -> PostingCache:
+        norm = scoring.norms(self._lengths, float(self._lengths.mean()) if self.n_docs else 0.0)
+        return PostingCache(
+            self.n_docs,
+            len(self._layout.postings.q),
+            norm,
+            scoring.kernel().array(),
+            _OTHER_BYTES,
+            self._layout.weights,
+        )
+
+    def _list(self, term: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """A posting list as it was given: documents, weights."""
+        from zipfian.retrieve import kernels
+
+        p = self._layout.postings
+        n = int(p.stop[term] - p.start[term])
+        docs, tf = np.empty(n, np.int32), np.empty(n, np.float64)
+        kernels.unfold(p, term, docs, tf)
+        return docs, tf
 
     def _weigh(self, query: Ids, given: Scores, idf: Scores) -> tuple[Ids, Scores]:
         from zipfian.retrieve import kernels

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from zipfian.collection.execute import Run
@@ -48,6 +49,10 @@ class ClusterAnswers:
         no_formula(request.how.get("scoring"))
         no_faiss(request.how.get("ann"))
         return cluster_plan(self._reader(), request.query, request.depth, **request.how)
+
+    def together(self, requests: Sequence[Request], plans: Sequence[SearchPlan]) -> AbstractContextManager[None]:
+        """Each search asks the cluster for itself."""
+        return nullcontext()
 
     def run(self, request: Request, plan: SearchPlan | None = None) -> Results:
         """Carry it out; several requests see one point in time."""

@@ -11,7 +11,7 @@ with private_cache():
     from zipfian.retrieve.kernels.arrays import Postings
     from zipfian.retrieve.kernels.candidates import score_candidates
     from zipfian.retrieve.kernels.exact import exact_topk, score_docs
-    from zipfian.retrieve.kernels.fill import count_terms, fill_all, fill_long, invert, row_sums
+    from zipfian.retrieve.kernels.fill import count_terms, fill_all, fill_long, invert, row_sums, unfold
     from zipfian.retrieve.kernels.impact import impact
     from zipfian.retrieve.kernels.query import query_many, scale_query, topk, weigh
     from zipfian.retrieve.kernels.sweep import collect
@@ -33,6 +33,7 @@ __all__ = [
     "score_candidates",
     "score_docs",
     "topk",
+    "unfold",
     "unpack_range",
     "weigh",
 ]

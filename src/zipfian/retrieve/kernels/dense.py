@@ -77,10 +77,11 @@ def dot(a: Any, b: Any) -> float:
 
 
 @inlined
-def _off(about: Any, d: int, per_error: float, per_size: float, per_along: float, least: float) -> Any:
+def _off(
+    error: float, size: float, along: float, per_error: float, per_size: float, per_along: float, least: float
+) -> Any:
     """How far the score of a row may lie from what its codes say."""
-    slack = per_error * np.float64(about[d, ERROR]) + per_size * np.float64(about[d, SIZE])
-    return slack + per_along * np.float64(abs(about[d, ALONG])) + least
+    return per_error * error + per_size * size + per_along * abs(along) + least
 
 
 @kernel
@@ -91,15 +92,32 @@ def scan(coded: Coded, asked: Asked, allowed: Any, start: int, stop: int, base: 
     raises the floor; the others wait until it is as high as it gets, and most of them have not to be looked at again.
     """
     rows = np.empty(BLOCK + 1, np.uint64)  # unsigned: no test for indices counted from the end
-    products = np.empty(BLOCK, np.int32)
+    products, near, high = np.empty(BLOCK, np.int32), np.empty(BLOCK, np.float64), np.empty(BLOCK, np.float64)
+    about = np.empty((4, BLOCK), np.float64)
     for block in range(start, stop, BLOCK):
         n = np.uint64(0)
         for d in range(np.uint64(block), np.uint64(min(stop, block + BLOCK))):
             rows[n] = d
             n += np.uint64(allowed[np.uint64(base) + d])
+        for i in range(n):  # as columns, once for all queries: what follows are vector instructions then
+            for x in range(4):
+                about[x, i] = coded.about[rows[i], x]
         for j in range(len(asked.coarse)):
             _first_products(coded.upper, rows, n, j == 0, asked.coarse[j], products)
-            _sort_out(coded, asked, j, rows, n, products, base, k, best)
+            _bounds(about, products, n, asked, j, near, high)
+            _sort_out(coded, asked, j, rows, n, near, high, base, k, best)
+
+
+@kernel
+def _bounds(about: Any, products: Any, n: int, asked: Asked, j: int, near: Any, high: Any) -> None:
+    """What the upper four bits of some rows say of their scores, and numbers that those do not exceed."""
+    unit, along, least = 128.0 * asked.step[j], asked.along[j], asked.least[j]
+    middle = UPPER_MIDDLE * np.float64(asked.sums[0, j])
+    per_error, per_size, per_along = asked.slack[0, j, 0], asked.slack[0, j, 1], asked.slack[0, j, 2]
+    step, size, aligned, error = about[STEP], about[SIZE], about[ALONG], about[ERROR]
+    for i in range(n):
+        near[i] = (16.0 * np.float64(products[i]) - middle) * (step[i] * unit) + aligned[i] * along
+        high[i] = near[i] + _off(error[i], size[i], aligned[i], per_error, per_size, per_along, least)
 
 
 @kernel
@@ -114,27 +132,19 @@ def _first_products(upper: Any, rows: Any, n: int, fetch: bool, query: Any, out:
 
 @kernel
 def _sort_out(
-    coded: Coded, asked: Asked, j: int, rows: Any, n: int, products: Any, base: int, k: int, best: Best
+    coded: Coded, asked: Asked, j: int, rows: Any, n: int, near: Any, high: Any, base: int, k: int, best: Best
 ) -> None:
     """Which of some rows are done with, which wait, and which are looked at closer."""
-    about = coded.about
-    unit, along, least = 128.0 * asked.step[j], asked.along[j], asked.least[j]
-    middle = UPPER_MIDDLE * np.float64(asked.sums[0, j])
-    per_error, per_size, per_along = asked.slack[0, j, 0], asked.slack[0, j, 1], asked.slack[0, j, 2]
     floor, left = best.floor[j], best.left[j]
     for i in range(n):
-        d = rows[i]
-        near = (16.0 * np.float64(products[i]) - middle) * (np.float64(about[d, STEP]) * unit)
-        near += np.float64(about[d, ALONG]) * along
-        high = near + _off(about, d, per_error, per_size, per_along, least)
-        if high < floor:
+        if high[i] < floor:
             continue
-        if near < floor:
-            best.far[j, left] = d
-            best.far_high[j, left] = high
+        if near[i] < floor:
+            best.far[j, left] = rows[i]
+            best.far_high[j, left] = high[i]
             left += 1
         else:
-            floor = _raise(coded, asked, j, d, base, k, best)
+            floor = _raise(coded, asked, j, rows[i], base, k, best)
     best.left[j] = left
 
 
@@ -163,7 +173,8 @@ def _closer(coded: Coded, asked: Asked, j: int, d: int) -> Any:
     near = (np.float64(16 * upper + lower) - middle) * (np.float64(about[d, STEP]) * asked.step[j])
     near += np.float64(about[d, ALONG]) * asked.along[j]
     per_error, per_size, per_along = asked.slack[1, j, 0], asked.slack[1, j, 1], asked.slack[1, j, 2]
-    return near, _off(about, d, per_error, per_size, per_along, asked.least[j])
+    error, size, along = np.float64(about[d, ERROR]), np.float64(about[d, SIZE]), np.float64(about[d, ALONG])
+    return near, _off(error, size, along, per_error, per_size, per_along, asked.least[j])
 
 
 @kernel

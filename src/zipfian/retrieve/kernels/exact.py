@@ -53,8 +53,8 @@ def exact_topk(
 ) -> Any:  # fmt: skip
     """Top-k by accumulation of every posting, window by window; returns how many.
 
-    The plain path: it serves other scoring settings than the cached ones, queries with very many near-ties, and tests
-    as an independent witness.
+    The plain path: it serves queries whose lists are beyond the budget or that have very many near-ties, and tests as
+    an independent witness.
     """
     family, a, b, c, phi = int(spec[0]), spec[1], spec[2], spec[3], spec[4]
     code, table, tf = p.code, p.table, p.tf

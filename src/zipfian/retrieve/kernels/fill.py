@@ -81,7 +81,7 @@ def fill_all(norm: Any, spec: Any, p: Postings) -> None:
         if lo == hi:
             continue
         docs, tf = np.empty(hi - lo, np.int32), np.empty(hi - lo, np.float64)
-        _unfold(p, s, docs, tf)
+        unfold(p, s, docs, tf)
         dr = p.rows[p.dense[s]] if p.dense[s] >= 0 else none8
         pr = p.peak[p.dense[s]] if p.dense[s] >= 0 else none8
         rr = p.rank[p.dense[s]] if p.dense[s] >= 0 else none32
@@ -89,7 +89,7 @@ def fill_all(norm: Any, spec: Any, p: Postings) -> None:
 
 
 @kernel
-def _unfold(p: Postings, s: int, docs: Any, tf: Any) -> None:
+def unfold(p: Postings, s: int, docs: Any, tf: Any) -> None:
     """Documents and weights of a slot, as a list outside of an index has them."""
     start, r = p.start[s], p.row[s]
     if r >= 0:
