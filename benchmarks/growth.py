@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,24 +38,33 @@ POINTS = tuple(
     )
     for size in sizes
 )
+PARTS = ("memory", "folder")
 PIECE = 1_000_000
 QUERIES = 200
 CHANGES = 5
 FIELD = "terms"
 
 
-def measure(point: str, folder: Path, through: list[str]) -> dict[str, Any]:
-    """All steps of one point."""
+def measure(point: str, folder: Path, through: list[str], parts: Sequence[str] = PARTS) -> dict[str, Any]:
+    """All steps of one point, or those in memory or in a folder alone."""
     n = workloads.SHAPES[point].n_docs
-    out: dict[str, Any] = {"documents": n, "memory": _step("memory", point, folder, through)}
+    out: dict[str, Any] = {"documents": n}
+    if "memory" in parts:
+        out["memory"] = _step("memory", point, folder, through)
+    if "folder" in parts:
+        out["folder"] = _in_folder(point, folder, through)
+    return out
+
+
+def _in_folder(point: str, folder: Path, through: list[str]) -> dict[str, Any]:
+    n = workloads.SHAPES[point].n_docs
     pieces = [_step("fill", point, folder, through) for _ in range(-(-n // PIECE))]
     written = {"write_s": sum(p["seconds"] for p in pieces), "write_peak": max(p["peak"] for p in pieces)}
     written["pieces_s"] = [p["seconds"] for p in pieces]
     merged = _step("merge", point, folder, through)
     written |= {"merge_s": merged["seconds"], "merge_peak": merged["peak"], "disk": _size(folder)}
     written |= _step("search", point, folder, through)
-    written |= _step("change", point, folder, through)
-    return {**out, "folder": written}
+    return written | _step("change", point, folder, through)
 
 
 def _step(name: str, point: str, folder: Path, through: list[str]) -> dict[str, Any]:
@@ -183,6 +192,7 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m benchmarks.growth", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--points", nargs="+", choices=POINTS, default=list(POINTS))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="leave one out")
     parser.add_argument("--json", type=Path, default=KEPT, help="where the records go (default: %(default)s)")
     parser.add_argument("--folder", type=Path, help="where collections are made (default: for temporary files)")
     parser.add_argument("--through", default="", help="a command that every step is started through")
@@ -203,11 +213,12 @@ def main(arguments: list[str] | None = None) -> None:
         workloads.load_read_only(point)
         room = Path(tempfile.mkdtemp(prefix="zipfian-growth-", dir=given.folder))
         try:
-            found = measure(point, room / "grown.zf", shlex.split(given.through))
+            found = measure(point, room / "grown.zf", shlex.split(given.through), given.parts)
         finally:
             shutil.rmtree(room)
         known: dict[str, Any] = json.loads(given.json.read_text()) if given.json.exists() else {"points": {}}
-        points = {**known["points"], point: {**found, "machine": machine.describe()}}
+        points = known["points"]
+        points[point] = {**points.get(point, {}), **found, "machine": machine.describe()}
         known["points"] = {name: points[name] for name in POINTS if name in points}
         given.json.write_text(json.dumps(known, indent=1) + "\n")
 

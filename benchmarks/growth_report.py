@@ -29,6 +29,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
 
+def _having(part: str, points: Points) -> list[tuple[str, Mapping[str, Any]]]:
+    """Points of which this part was measured."""
+    return [(name, point) for name, point in points.items() if part in point]
+
+
 def _mb(size: float) -> str:
     return f"{size / 1e6:,.0f}"
 
@@ -37,7 +42,7 @@ def memory_table(points: Points) -> str:
     """`SparseIndex`: a row for each point."""
     head = ["`SparseIndex`", "build", "bytes a document", "peak MB", "of it arrays given", "serving MB", "first ms"]
     rows = []
-    for name, point in points.items():
+    for name, point in _having("memory", points):
         m = point["memory"]
         row = [name, _time(m["build_s"]), f"{m['bytes'] / point['documents']:,.0f}", _mb(m["build_peak"])]
         rows.append([*row, _mb(m["arrays"]), _mb(m["serving"]), f"{m['first_ms']:.2f}", _pair(m, "warm")])
@@ -48,7 +53,7 @@ def writing_table(points: Points) -> str:
     """A collection in a folder: what it costs to write and to change."""
     head = ["folder", "write, us a document", "peak MB", "merge to one", "peak MB", "bytes a document", "add one"]
     rows = []
-    for name, point in points.items():
+    for name, point in _having("folder", points):
         f, n = point["folder"], point["documents"]
         row = [name, f"{1e6 * f['write_s'] / n:.0f}", _mb(f["write_peak"]), _time(f["merge_s"]), _mb(f["merge_peak"])]
         rows.append([*row, f"{f['disk'] / n:,.0f}", _time(f["add_one_s"]), _time(f["delete_one_s"])])
@@ -59,7 +64,7 @@ def reading_table(points: Points) -> str:
     """The same collection: what it costs to open and to search."""
     head = ["folder", "open", "first search", "p50 / p95 ms, lists decoded", "p50 / p95 ms, warm", "serving MB"]
     rows = []
-    for name, point in points.items():
+    for name, point in _having("folder", points):
         f = point["folder"]
         row = [name, _time(f["open_s"]), _time(f["first_ms"] / 1e3), _pair(f, "cold"), _pair(f, "warm")]
         rows.append([*row, _mb(f["serving"])])
@@ -95,7 +100,7 @@ def draw(points: Points, file: Path) -> None:
     figure, axes = pyplot.subplots(3, 3, figsize=(11, 9), layout="constrained")
     for axis, (title, part, value) in zip(axes.flat, CURVES, strict=True):
         for kind, marker in (("visual", "o"), ("latent", "s"), ("lexical", "^")):
-            some = [point for name, point in points.items() if name.startswith(kind)]
+            some = [point for name, point in _having(part, points) if name.startswith(kind)]
             sizes = [point["documents"] for point in some]
             axis.plot(sizes, [value(p[part], p["documents"]) for p in some], marker=marker, label=kind)
         axis.set(xscale="log", yscale="log", title=title, xlabel="documents")

@@ -69,7 +69,7 @@ def build(workload: workloads.Workload, repeats: int) -> tuple[zf.SparseIndex, l
     machine.pin(None)
     n = workload.n_docs
     how = f"{n:,} documents of 16 terms, one core: {n / seconds:,.0f} per second"
-    kept = "8-bit impacts, tf by term and by document"
+    kept = "8-bit impacts, and every weight once"
     return index, [
         ("build `SparseIndex`", f"{seconds:.2f} s", how),
         ("memory of `SparseIndex`", f"{index.nbytes / n:.0f} bytes per document", kept),

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import curves, report, workloads
+import zipfian as zf
+from benchmarks import curves, growth, growth_report, memory, report, workloads
 from benchmarks.truth import CHECKED, Truth
 from zipfian import BM25, SparseIndex
 
@@ -104,3 +105,45 @@ def test_the_table_of_curves_sets_each_point_beside_zipfian() -> None:
     assert "| zipfian 1 | exact | 1.000 | 0.500 / 1.000 | 1.00 | 1.0 | 2 |" in text
     assert "| seismic 1 | cut 9 | 0.900 | 1.000 / 2.000 | 2.00 |  |  |" in text
     assert "Left out: x (why)." in text
+
+
+def test_workloads_can_be_read_without_loading_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("ZIPFIAN_BENCH_DATA", str(tmp_path))
+    monkeypatch.setitem(workloads.SHAPES, "tiny", SHAPES["visual"])
+    lazy, whole = workloads.load_read_only("tiny"), workloads.load("tiny")
+    assert isinstance(lazy.indices, np.memmap) and not isinstance(whole.indices, np.memmap)
+    assert all(a.tolist() == b.tolist() for a, b in zip(lazy.query(3), whole.query(3), strict=True))
+
+
+def test_a_folder_grows_piece_by_piece(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every step of a point once, on few documents: the pieces make the whole, and the tables show what was found."""
+    monkeypatch.setenv("ZIPFIAN_BENCH_DATA", str(tmp_path / "data"))
+    monkeypatch.setitem(workloads.SHAPES, "tiny", SHAPES["lexical"])
+    monkeypatch.setattr(growth, "PIECE", 150)
+    folder = tmp_path / "grown.zf"
+    counts = []
+    for _ in range(3):
+        assert growth.fill("tiny", folder)["seconds"] > 0
+        with zf.Collection.open(folder) as opened:
+            counts.append(opened.count())
+    assert counts == [150, 300, 400]
+    steps: dict[str, Any] = {"merge_s": growth.merge("tiny", folder)["seconds"], "write_s": 2.5, "disk": 400_000}
+    steps |= growth.search("tiny", folder) | growth.change("tiny", folder)
+    steps |= {"write_peak": 77e6, "merge_peak": 1_234.5e6}
+    assert 0 < steps["warm_p50_ms"] <= steps["warm_p95_ms"]
+    assert steps["serving"] <= steps["search_peak"]
+    with zf.Collection.open(folder) as opened:
+        assert opened.count() == 400  # as many added as deleted
+    record = {"documents": 400, "memory": growth.in_memory("tiny", folder), "folder": steps}
+    shown = growth_report.tables({"tiny": record}).splitlines()
+    assert shown[6].startswith("| tiny | 6250 | 77 | ") and "| 1,234 | 1,000 | " in shown[6]
+    growth_report.draw({"visual-tiny": record}, tmp_path / "growth.svg")
+    assert (tmp_path / "growth.svg").stat().st_size > 10_000
+
+
+def test_the_table_of_memory() -> None:
+    row = {"old": 4.0, "new": 5.0, "ratio": 1.25}
+    rows = {what: row for k in (10, 200) for what in (f"k={k} p50 ms", f"k={k} p95 ms")} | {"build s": row}
+    rows |= {"bytes a document": {"old": 290.2, "new": 119.8, "ratio": 0.41}, "matrix": {"new": 128.07}}
+    line = memory.table({"visual-1m": rows}).splitlines()[2]
+    assert line == "| visual-1m | 290 | 120 | 128 | 1.25 | 1.25 | 1.25 | 1.25 | 1.25 |"
