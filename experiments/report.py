@@ -35,9 +35,9 @@ OTHER = ("speed", "mutants", "hostile", "languages", "needles", "long", "photos"
 
 SCOPE = """## Out of scope
 
-Of the papers, these are not part of the project (yet): sparse scoring on GPUs, distillation of the reranker into the
-encoders, video and audio, latent terms in other languages than English. Datasets that are not at hand (six of BM25-V's
-seven, most of BEIR, MS MARCO, full LIMIT, MS-COCO, ROxford5k, RParis6k) can be run with the same commands.
+Of the papers, these are not part of the project (yet): figures of sparse scoring on GPUs, distillation of the reranker
+into the encoders, video and audio, latent terms in other languages than English. Datasets that are not at hand (six of
+BM25-V's seven, most of BEIR, MS MARCO, full LIMIT, MS-COCO, ROxford5k, RParis6k) can be run with the same commands.
 """
 
 

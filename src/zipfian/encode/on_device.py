@@ -44,7 +44,7 @@ class Matrix:
     def fetch(self, rows: slice) -> FloatArray:
         """Some rows as numbers here."""
         with running(self.device):
-            found: FloatArray = self._rows[rows].float().cpu().numpy()
+            found: FloatArray = self._rows[rows].cpu().float().numpy()  # float32 here: the device may be full
             return found
 
 

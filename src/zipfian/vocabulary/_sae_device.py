@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from zipfian.device import Precision, load_torch, torch_device
+from zipfian.errors import DeviceMemory
 from zipfian.types import FloatArray, IntArray
 from zipfian.vocabulary._sae_weights import SaeWeights
 from zipfian.vocabulary.topk import top_k
 
 BLOCK_NUMBERS = 1 << 28
-"""Of products, or of rows that are looked at again, held at a time: 1 GB of float32."""
+"""Of products, or of rows that are looked at again, held at a time: 1 GB of float32. Halved where there is no room."""
 SPARE = 16
 """Terms beyond the wanted ones that are chosen at first: so many may tie with the last one, or be put in its place."""
 
@@ -29,6 +30,8 @@ class DeviceProjection:
         torch = load_torch("a vocabulary on a GPU")
         place = torch_device(device)
         self._torch = torch
+        self._device = device
+        self._numbers = BLOCK_NUMBERS
         self._rows, self._bias, self._mu = (
             torch.tensor(array, dtype=torch.float32, device=place)
             for array in (weights.encoder, weights.bias, weights.mu)
@@ -42,11 +45,21 @@ class DeviceProjection:
         """(tokens, k): terms and values, strongest first, equal ones by lower id; -1 and 0 where there are fewer."""
         chosen = min(k + SPARE, self.n_terms)
         held = self.n_terms if self._screen is None else max(self.n_terms, chosen * self.dim)
-        block = max(1, BLOCK_NUMBERS // held)
+        block = max(1, self._numbers // held)
         found, values = np.empty((len(vectors), k), np.int32), np.empty((len(vectors), k), np.float32)
-        for start in range(0, len(vectors), block):
+        start = 0
+        while start < len(vectors):
             part = slice(start, start + block)
-            found[part], values[part] = (tensor.cpu().numpy() for tensor in self._block(vectors[part], k, chosen))
+            try:
+                found[part], values[part] = (tensor.cpu().numpy() for tensor in self._block(vectors[part], k, chosen))
+            except self._torch.OutOfMemoryError:
+                if block == 1:
+                    raise DeviceMemory(self._device, "the terms of one token", "or use device='cpu'") from None
+                block = max(1, min(block, len(vectors) - start) // 2)
+                self._numbers = block * held
+                self._torch.cuda.empty_cache()
+                continue
+            start += block
         return found, values
 
     def _block(self, vectors: Any, k: int, chosen: int) -> tuple[Any, Any]:
