@@ -30,6 +30,8 @@ class Side:
         """What it said when it was ready."""
         self.ms: dict[str, list[float]] = {}
         """Milliseconds by what was asked."""
+        self.processor_ms: dict[str, list[float]] = {}
+        """Milliseconds of processor time, where an answer names them."""
 
     def ask(self, what: str) -> dict[str, Any]:
         """One pass; its answer, whose times are kept."""
@@ -38,6 +40,7 @@ class Side:
         self._process.stdin.flush()
         found = self._answer()
         self.ms.setdefault(what, []).extend(found["ms"])
+        self.processor_ms.setdefault(what, []).extend(found.get("processor_ms", []))
         return found
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import before, report, serve
+from benchmarks import before, formulas, report, serve, threads, vectors
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
@@ -179,6 +179,14 @@ def test_agreement_is_that_of_rounding(shown: str, stored: float, scale: float, 
 def test_what_counts_as_a_figure() -> None:
     text = ".694 and 3,680 of 16-term items, R@10 of BM25 (nDCG@10) by all-MiniLM-L6-v2: +0.5 to 11 %, 1.000, 3, 4."
     assert numbers(text) == [".694", "3,680", "16", "+0.5", "11", "1.000", "3", "4"]
+
+
+@pytest.mark.parametrize("of", [vectors, formulas, threads], ids=lambda of: of.__name__)
+def test_the_speed_page_shows_both_checkouts(of: Any) -> None:
+    stored = load(f"results/speed/{of.__name__.rpartition('.')[2]}.json")
+    shown = (ROOT / "docs" / "benchmarks.md").read_text("utf-8").splitlines()
+    assert [line for line in of.table(stored) if line not in shown] == []
+    assert '"same_hits": false' not in json.dumps(stored)
 
 
 def test_the_speed_page_shows_before_and_after() -> None:

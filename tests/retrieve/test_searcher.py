@@ -85,7 +85,9 @@ def test_cached_uncached_and_overridden_agree_to_the_bit(
     cached = FieldSearcher("t", readers, formula)
     uncached = FieldSearcher("t", readers, formula, cache_bytes=0)
     tight = FieldSearcher("t", readers, formula, cache_bytes=600_000)
-    other = FieldSearcher("t", readers, zf.BM25(variant="lucene") if formula != zf.Dot() else zf.BM25())
+    usual = zf.BM25(variant="lucene") if formula != zf.Dot() else zf.BM25()
+    other = FieldSearcher("t", readers, usual)
+    little = FieldSearcher("t", readers, usual, cache_bytes=1_200_000)  # room for the usual formula alone
     df = [cached.statistics().df(t) for t in range(60)]
     assert max(df) * DENSE_SHARE > n_docs  # some list has a dense row
     rng = np.random.default_rng(2)
@@ -96,7 +98,7 @@ def test_cached_uncached_and_overridden_agree_to_the_bit(
             for allowed in (None, mask):
                 found = [
                     searcher.search(searcher.prepare(query, formula), k, allowed)
-                    for searcher in (cached, uncached, tight, other)
+                    for searcher in (cached, uncached, tight, other, little)
                 ]
                 for docs, scores in found[1:]:
                     assert docs.tolist() == found[0][0].tolist()
@@ -117,6 +119,8 @@ def test_cached_uncached_and_overridden_agree_to_the_bit(
         assert (tf > 0).any() and ((parts > 0) == (tf > 0)).all()
         resets = tight._cache.resets if tight._cache else 0
     assert uncached.cache_nbytes == 0
+    assert little._cache is not None and little._cache.nbytes > 0
+    assert other._others.under(formula).nbytes > 0
     assert cached.cache_nbytes > 0
     assert tight.cache_nbytes <= 600_000
     assert resets > 0

@@ -16,7 +16,7 @@ from tests.retrieve.brute import Corpus, from_columns
 from zipfian import BM25, Dot, SparseIndex, TfIdf
 from zipfian.errors import InvalidInput
 from zipfian.retrieve.formulas import KEPT
-from zipfian.retrieve.layout import CODES
+from zipfian.retrieve.layout import CODES, SHORT_PER_WINDOW
 
 
 def build(corpus: Corpus, scoring: Any = None) -> SparseIndex:
@@ -98,12 +98,13 @@ def test_another_scoring_gives_what_an_index_of_its_own_gives(
     monkeypatch.setattr("zipfian.retrieve.sparse_index._OTHER_BYTES", kept)
     rng = np.random.default_rng(4)
     n_docs, n_terms = 70_000, 300
-    shares = np.concatenate([[0.5, 0.2, 0.08], 30.0 / np.arange(3, n_terms) ** 2 + 1e-4])
+    shares = np.concatenate([[0.5, 0.2, 0.08], 3.0 / np.arange(3, n_terms) ** 2 + 3e-5])
     held = rng.random((n_docs, n_terms)) < shares
     docs, terms = np.nonzero(held)
     weights = rng.uniform(0.1, 9.0, len(docs)).astype(precision)
     csr = np.searchsorted(docs, np.arange(n_docs + 1)), terms, weights, n_terms
     index = SparseIndex.from_csr(*csr)
+    assert 0 < np.count_nonzero(terms == 250) < SHORT_PER_WINDOW * 3  # a list without window bounds
     owns = {scoring: SparseIndex.from_csr(*csr, scoring=scoring) for scoring in OTHERS}
     assert len(OTHERS) > KEPT
     mask = rng.random(n_docs) < 0.2

@@ -189,11 +189,10 @@ class DenseSearcher:
     def find(self, query: npt.ArrayLike | DenseQuery, k: int, mask: Bools | None = None) -> DenseFound:
         """As `search`, with counts."""
         ready = self.prepare(query)
-        if mask is None:
-            for expected in self._expected:
-                found = expected.find(ready, check_k(k), self.find_many)
-                if found is not None:
-                    return found
+        for expected in self._expected if mask is None else ():
+            found = expected.find(ready, check_k(k), self.find_many)
+            if found is not None:
+                return found
         return self.find_many([ready], k, mask)[0]
 
     @contextmanager
