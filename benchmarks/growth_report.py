@@ -95,7 +95,7 @@ def draw(points: Points, file: Path) -> None:
 
     matplotlib.use("agg")
     matplotlib.rcParams["svg.hashsalt"] = "growth"  # the same records give the same file
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     figure, axes = pyplot.subplots(3, 3, figsize=(11, 9), layout="constrained")
     for axis, (title, part, value) in zip(axes.flat, CURVES, strict=True):
@@ -103,7 +103,10 @@ def draw(points: Points, file: Path) -> None:
             some = [point for name, point in _having(part, points) if name.startswith(kind)]
             sizes = [point["documents"] for point in some]
             axis.plot(sizes, [value(p[part], p["documents"]) for p in some], marker=marker, label=kind)
-        axis.set(xscale="log", yscale="log", title=title, xlabel="documents")
+        axis.set(xscale="log", yscale="log", title=title, xlabel="documents", xlim=(7e3, 1.5e7))
+        axis.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter(ticker.NullFormatter())
         axis.grid(alpha=0.3)
     axes.flat[0].legend()
     figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None, dpi=100)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import before, formulas, report, serve, threads, vectors
+from benchmarks import before, formulas, growth_report, memory, report, serve, threads, vectors
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
@@ -160,6 +160,10 @@ def test_the_speed_page_shows_the_stored_records() -> None:
             assert not line.startswith("| ") or line in page, f"docs/benchmarks.md lacks the stored line {line}"
     assert stored["ratios"] == report.ratios(stored["speed"], stored["k"])
     for line in serve.table(load("results/speed/serve.json")).splitlines():
+        assert line in page, f"docs/benchmarks.md lacks the stored line {line}"
+    grown = growth_report.tables(load("results/speed/growth.json")["points"])
+    held = memory.table(load("results/speed/memory.json")["workloads"])
+    for line in (grown + held).splitlines():
         assert line in page, f"docs/benchmarks.md lacks the stored line {line}"
     assert ("(`transcribed`)" in page) == bool(stored.get("transcribed"))  # said for as long as it is so
 
