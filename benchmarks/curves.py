@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks import machine, workloads
 from benchmarks.engines import APPROXIMATE, engine_class
 from benchmarks.engines.approximate import Approximate
-from benchmarks.speed import Remote
+from benchmarks.speed import Remote, start
 
 KEPT = Path("results/speed/curves.json")
 
@@ -36,18 +36,15 @@ def run(name: str, engines: Sequence[str], k: int, passes: int, queries: int, pr
     ready: list[tuple[Remote, dict[str, Any]]] = []
     try:
         for engine in engines:
-            remote = Remote(engine, name, processor)
-            built = remote.first if "left_out" in remote.first else remote.ask("build")
+            remote, built = start(engine, name, processor)
             if "left_out" in built:
                 left_out[engine] = built["left_out"]
-                remote.close()
                 continue
             built["points"] = [{"settings": settings, "passes": []} for settings in settings_of(engine)]
             for point in built["points"]:
                 remote.ask("choose", settings=point["settings"])
                 point["recall"] = remote.ask("check", k=k)["recall"]
             ready.append((remote, built))
-            print(f"{name} {engine}: built in {built['build_s']:.1f} s", file=sys.stderr, flush=True)
         for turn in range(passes):
             for remote, built in ready:
                 for point in built["points"]:

@@ -59,6 +59,18 @@ class Remote:
                 pipe.close()
 
 
+def start(engine: str, workload: str, processor: int) -> tuple[Remote, dict[str, Any]]:
+    """An engine's process and what it says of its index; why it is left out, and the process has ended, otherwise."""
+    remote = Remote(engine, workload, processor)
+    built = remote.first if "left_out" in remote.first else remote.ask("build")
+    if "left_out" in built:
+        remote.close()
+        _say(f"{workload} {engine}: left out, {built['left_out']}")
+    else:
+        _say(f"{workload} {engine}: built in {built['build_s']:.1f} s")
+    return remote, built
+
+
 def run(
     names: Sequence[str], engines: Sequence[str], ks: Sequence[int], passes: int, queries: int, processor: int
 ) -> list[dict[str, Any]]:
@@ -74,17 +86,14 @@ def _run(
     ready: list[tuple[Remote, dict[str, Any]]] = []
     try:
         for engine in engines:
-            remote = Remote(engine, name, processor)
-            built = remote.first if "left_out" in remote.first else remote.ask("build")
+            remote, built = start(engine, name, processor)
             if "left_out" in built:
                 left_out[engine] = built["left_out"]
-                remote.close()
-                _say(f"{name} {engine}: left out, {built['left_out']}")
                 continue
             for k in ks:
                 built[f"check{k}"] = remote.ask("check", k=k)
                 built[f"passes{k}"] = []
-            _say(f"{name} {engine}: built in {built['build_s']:.1f} s, recall {built[f'check{ks[0]}']['recall']:.4f}")
+            _say(f"{name} {engine}: recall {built[f'check{ks[0]}']['recall']:.4f}")
             ready.append((remote, built))
         for turn in range(passes):
             for k in ks:
