@@ -51,15 +51,18 @@ def test_the_heap_keeps_the_best_and_breaks_ties_by_document(scores: list[float]
 @given(data=st.data(), n=st.sampled_from([0, 1, 2, SPAN - 1, SPAN, SPAN + 1, 300, 5_000]), lo=st.sampled_from([0, 70]))
 def test_places_are_found_wherever_they_crowd(data: st.DataObject, n: int, lo: int) -> None:
     """The same as a binary search, for places spread evenly and for those at one end of the window."""
-    room = data.draw(st.sampled_from([n + 1, WINDOW // 4, WINDOW]).filter(lambda size: size >= n))
-    first = data.draw(st.sampled_from([0, WINDOW - room]))
+    size = data.draw(st.sampled_from([n + 1, WINDOW // 4, WINDOW]).filter(lambda size: size >= n))
+    room = data.draw(st.sampled_from([n + 1, size]).filter(lambda room: n <= room <= size))
+    first = data.draw(st.sampled_from([0, size - room]))
     rng = np.random.default_rng(n)
     places = (first + np.sort(rng.choice(room, n, replace=False))).astype(np.uint16)
     after = rng.integers(0, WINDOW, SPAN).astype(np.uint16)  # of another list, or of none
     loc = np.concatenate([rng.integers(0, WINDOW, lo).astype(np.uint16), places, after])
     known = places.tolist() + [p + 1 for p in places[:50].tolist()]
-    for x in [0, WINDOW - 1, data.draw(st.integers(0, WINDOW - 1)), *data.draw(st.permutations(known))[:20]]:
-        assert lookup.find(loc, lo, lo + n, min(x, WINDOW - 1)) == lo + np.searchsorted(places, min(x, WINDOW - 1))
+    for x in [0, size - 1, data.draw(st.integers(0, size - 1)), *data.draw(st.permutations(known))[:20]]:
+        place = min(x, size - 1)
+        found = lookup.find(loc, lo, lo + n, place, lookup.stretch_of_last(size))
+        assert found == lo + np.searchsorted(places, place)
 
 
 @pytest.mark.parametrize("n", [1, 254, 255, 256, 700])

@@ -14,7 +14,7 @@ import numpy as np
 from zipfian.retrieve.kernels.arrays import Postings
 from zipfian.retrieve.kernels.impact import impact
 from zipfian.retrieve.kernels.jit import inlined, kernel
-from zipfian.retrieve.kernels.lookup import find, guess, in_window, rank_of, stored
+from zipfian.retrieve.kernels.lookup import find, guess, in_window, rank_of, stored, stretch_of, stretch_of_last
 from zipfian.retrieve.kernels.prefetch import prefetch, prefetch2
 from zipfian.retrieve.layout import LOG_CHUNK, LOG_WINDOW, MASK, SPAN, WINDOW
 
@@ -42,7 +42,7 @@ def _runs(docs: Any) -> Any:
 
 
 @kernel
-def _approach(p: Postings, slots: Any, docs: Any, runs: Any, span: Any) -> None:
+def _approach(p: Postings, n_docs: int, last: int, slots: Any, docs: Any, runs: Any, span: Any) -> None:
     """Start loading what `_look` reads; `span` gets from where to where each window lies in each list."""
     m = len(slots)
     loc, rows, rank = p.loc, p.rows, p.rank
@@ -54,6 +54,7 @@ def _approach(p: Postings, slots: Any, docs: Any, runs: Any, span: Any) -> None:
     for r in range(len(runs) - 1):
         w = docs[runs[r]] >> LOG_WINDOW
         n = runs[r + 1] - runs[r]
+        stretch = stretch_of(w, n_docs, last)
         for j in range(m):
             s = slots[j]
             lo, hi = in_window(p, s, w)
@@ -69,7 +70,7 @@ def _approach(p: Postings, slots: Any, docs: Any, runs: Any, span: Any) -> None:
                     prefetch2(rank, dense, docs[i] >> LOG_CHUNK)
             else:
                 for i in range(runs[r], runs[r + 1]):
-                    at = guess(lo, hi, docs[i] & MASK)
+                    at = guess(lo, hi, docs[i] & MASK, stretch)
                     for x in range(0, min(SPAN, hi - at), LINE):
                         prefetch(loc, at + x)
 
@@ -88,8 +89,9 @@ def _read(loc: Any, lo: int, hi: int, mark: Any, n: int, at_hit: Any, of_hit: An
 
 @kernel
 def _look(
-    p: Postings, slots: Any, docs: Any, runs: Any, span: Any, mark: Any, upto: Any, at_hit: Any, of_hit: Any
-) -> None:
+    p: Postings, n_docs: int, last: int, slots: Any, docs: Any, runs: Any, span: Any, mark: Any, upto: Any, at_hit: Any,
+    of_hit: Any,
+) -> None:  # fmt: skip
     """Find the postings of a group: window by window, and in it term by term; `upto` gets where those of each end."""
     m = len(slots)
     # out of the tuple once: taking an array out of it counts a reference, which costs as much as finding a posting
@@ -98,6 +100,7 @@ def _look(
     hits = np.int64(0)
     for r in range(len(runs) - 1):
         begin, end = runs[r], runs[r + 1]
+        stretch = stretch_of(docs[begin] >> LOG_WINDOW, n_docs, last)
         for i in range(begin, end):
             mark[docs[i] & MASK] = np.uint8(i + 1)
         for j in range(m):
@@ -109,7 +112,7 @@ def _look(
                 for i in range(begin, end):
                     d = docs[i]
                     if dense < 0:
-                        at = find(loc, lo, hi, d & MASK)
+                        at = find(loc, lo, hi, d & MASK, stretch)
                         mine = at < hi and int(loc[at]) == d & MASK
                     else:
                         at = start[slots[j]] + rank_of(rows, rank, dense, d)
@@ -137,6 +140,7 @@ def score_candidates(p: Postings, norm: Any, spec: Any, slots: Any, weight: Any,
     at_hit, of_hit = np.empty(m * most + 1, np.uint64), np.empty(m * most + 1, np.uint8)
     mark = np.zeros(WINDOW, np.uint8)
     code, table, tf = p.code, p.table, p.tf
+    last = stretch_of_last(len(norm))
     for first in range(0, n, TOGETHER):
         some = docs[first : first + TOGETHER]
         for d in some:
@@ -144,8 +148,8 @@ def score_candidates(p: Postings, norm: Any, spec: Any, slots: Any, weight: Any,
         runs = _runs(some)
         n_parts = (len(runs) - 1) * m
         span, upto = np.empty((n_parts, 2), np.int64), np.empty(n_parts, np.int64)
-        _approach(p, slots, some, runs, span)
-        _look(p, slots, some, runs, span, mark, upto, at_hit, of_hit)
+        _approach(p, len(norm), last, slots, some, runs, span)
+        _look(p, len(norm), last, slots, some, runs, span, mark, upto, at_hit, of_hit)
         hit = np.int64(0)
         for part in range(n_parts):
             factor = weight[part % m]

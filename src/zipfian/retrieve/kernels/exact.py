@@ -14,7 +14,7 @@ from zipfian.retrieve.kernels.arrays import Postings
 from zipfian.retrieve.kernels.heaps import drain, offer
 from zipfian.retrieve.kernels.impact import impact
 from zipfian.retrieve.kernels.jit import kernel
-from zipfian.retrieve.kernels.lookup import find, in_window, rank_of, stored
+from zipfian.retrieve.kernels.lookup import find, in_window, rank_of, stored, stretch_of, stretch_of_last
 from zipfian.retrieve.layout import LOG_WINDOW, MASK, WINDOW
 
 
@@ -27,6 +27,7 @@ def score_docs(p: Postings, norm: Any, spec: Any, slots: Any, weight: Any, docs:
     family, a, b, c, phi = int(spec[0]), spec[1], spec[2], spec[3], spec[4]
     loc, rows, rank, code, table, tf = p.loc, p.rows, p.rank, p.code, p.table, p.tf
     n = len(docs)
+    last = stretch_of_last(len(norm))
     out = np.zeros(n, np.float64)
     for j in range(len(slots)):
         s = slots[j]
@@ -39,7 +40,7 @@ def score_docs(p: Postings, norm: Any, spec: Any, slots: Any, weight: Any, docs:
                 mine = rows[dense, d] > 0
             else:
                 lo, hi = in_window(p, s, d >> LOG_WINDOW)
-                at = find(loc, lo, hi, d & MASK)
+                at = find(loc, lo, hi, d & MASK, stretch_of(d >> LOG_WINDOW, len(norm), last))
                 mine = at < hi and int(loc[at]) == d & MASK
             if mine:
                 out[i] += weight[j] * impact(stored(code, table, tf, at), norm[d], family, a, b, c, phi)

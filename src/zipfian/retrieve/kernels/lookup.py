@@ -8,7 +8,7 @@ import numpy as np
 
 from zipfian.retrieve.kernels.arrays import Postings
 from zipfian.retrieve.kernels.jit import inlined, kernel
-from zipfian.retrieve.layout import CHUNK, LOG_CHUNK, LOG_WINDOW, SPAN
+from zipfian.retrieve.layout import CHUNK, LOG_CHUNK, LOG_WINDOW, SPAN, WINDOW
 
 
 @inlined
@@ -33,22 +33,34 @@ def rank_of(rows: Any, rank: Any, dense: int, d: int) -> int:
 
 
 @kernel
-def guess(lo: int, hi: int, x: int) -> int:
-    """Where `find` counts from: documents spread evenly, so place x is near its share of the positions."""
-    if hi - lo <= SPAN:
-        return lo
-    return min(max(lo + ((x * (hi - lo)) >> LOG_WINDOW) - SPAN // 2, lo), hi - SPAN)
+def stretch_of_last(n_docs: int) -> int:
+    """What stretches the places of the last window, which may have few documents, over a whole one, in 1 / WINDOW."""
+    return (WINDOW << LOG_WINDOW) // (((n_docs - 1) & (WINDOW - 1)) + 1)
+
+
+@inlined
+def stretch_of(w: int, n_docs: int, last: int) -> int:
+    """The same for any window, given that of the last."""
+    return last if w == (n_docs - 1) >> LOG_WINDOW else WINDOW
 
 
 @kernel
-def find(loc: Any, lo: int, hi: int, x: int) -> int:
-    """First position in lo .. hi, all of one window, with loc >= x.
+def guess(lo: int, hi: int, x: int, stretch: int) -> int:
+    """Where `find` counts from: documents spread evenly, so place x is near its share of the positions."""
+    if hi - lo <= SPAN:
+        return lo
+    return min(max(lo + ((((x * stretch) >> LOG_WINDOW) * (hi - lo)) >> LOG_WINDOW) - SPAN // 2, lo), hi - SPAN)
+
+
+@kernel
+def find(loc: Any, lo: int, hi: int, x: int, stretch: int) -> int:
+    """First position in lo .. hi, all of one window, with loc >= x; `stretch` is its `stretch_of`.
 
     The places below x among SPAN positions are counted: a few vector instructions, where a binary search would
     mispredict every other step. Only if the answer lies outside of these positions are they halved further. `loc` has
     SPAN entries after the last list, so that the count may run over its end.
     """
-    first = guess(lo, hi, x)
+    first = guess(lo, hi, x, stretch)
     part = loc[first : first + SPAN]
     place, left = np.uint16(x), np.uint16(min(hi - first, SPAN))
     below = np.uint16(0)
