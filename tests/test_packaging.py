@@ -29,6 +29,7 @@ EXTRAS = {
     "hub",
     "train",
     "faiss",
+    "gpu",
     "documents",
     "eval",
     "parquet",
