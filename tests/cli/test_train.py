@@ -174,7 +174,7 @@ def test_bad_input(zipfian: Command, model: Path, texts: Path, tmp_path: Path) -
         (("--data", texts, "--epochs", "-1"), "epochs must be"),
         (("--data", texts, "--layers", "9"), "layer 9 does not exist"),
         (("--data", texts, "--device", "tpu"), "not 'tpu'"),
-        (("--data", texts, "--device", "cuda:99"), "CUDA devices"),
+        (("--data", texts, "--device", "cuda:99"), "CUDA device"),
         (("--data", texts, "--kind", "image"), "texts only"),
         (("--data", empty, "--lines"), "--lines"),
         (("--data", texts, "--encoder", tmp_path / "none"), "no such folder"),

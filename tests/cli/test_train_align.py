@@ -166,7 +166,7 @@ def test_without_a_vocabulary_there_is_no_table(zipfian: Command, models: Path, 
         (("--memory", "0.000001"), "allow more (--memory)"),
         (("--dropout", "2"), "dropout must be"),
         (("--images", "."), "no such file"),
-        (("--device", "cuda:9"), "CUDA devices"),
+        (("--device", "cuda:9"), "CUDA device"),
     ],
 )
 def test_bad_requests(
