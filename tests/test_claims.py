@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import before, formulas, growth_report, memory, report, serve, threads, vectors
+from benchmarks import before, curves, formulas, growth_report, memory, report, serve, threads, vectors
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
@@ -163,7 +163,8 @@ def test_the_speed_page_shows_the_stored_records() -> None:
         assert line in page, f"docs/benchmarks.md lacks the stored line {line}"
     grown = growth_report.tables(load("results/speed/growth.json")["points"])
     held = memory.table(load("results/speed/memory.json")["workloads"])
-    for line in (grown + held).splitlines():
+    curved = curves.table(load("results/speed/curves.json")["workloads"]).replace("### ", "### Recall against time, ")
+    for line in (grown + held + curved).splitlines():
         assert line in page, f"docs/benchmarks.md lacks the stored line {line}"
     assert ("(`transcribed`)" in page) == bool(stored.get("transcribed"))  # said for as long as it is so
 
