@@ -16,7 +16,7 @@ from tests.retrieve import corpora
 from tests.retrieve.brute import Corpus, from_columns
 from zipfian import BM25, Dot, SparseIndex, TfIdf
 from zipfian.errors import DeviceFailed, DeviceMemory, InvalidInput, LimitExceeded
-from zipfian.retrieve import device_index
+from zipfian.retrieve import device_index, device_parts, device_sums
 
 pytestmark = needs_torch
 
@@ -50,9 +50,9 @@ def same(index: SparseIndex, moved: Any, queries: list[tuple[Any, Any]], k: int,
 def small_steps(part_windows: int, sums: int, step: int) -> Iterator[None]:
     """Parts, batches and steps so small that a test has several of each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(device_index, "PART_WINDOWS", part_windows)
+        patch.setattr(device_parts, "PART_WINDOWS", part_windows)
         patch.setattr(device_index, "SUMS", sums)
-        patch.setattr(device_index, "STEP_POSTINGS", step)
+        patch.setattr(device_sums, "STEP_POSTINGS", step)
         yield
 
 
@@ -147,14 +147,14 @@ def index() -> SparseIndex:
 
 
 def test_too_many_queries_at_once_are_halved(index: SparseIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    moved, plain = index.to(TORCH_CPU), device_index._summed
+    moved, plain = index.to(TORCH_CPU), device_sums._summed
     sizes: list[int] = []
 
     def summed(torch: Any, part: Any, queries: Any, device: Any) -> Any:
         sizes.append(queries.n)
         return out_of_memory() if queries.n > 3 else plain(torch, part, queries, device)
 
-    monkeypatch.setattr(device_index, "_summed", summed)
+    monkeypatch.setattr(device_sums, "_summed", summed)
     queries = [([i, i + 1], None) for i in range(8)]
     with (
         pytest.warns(RuntimeWarning, match="no room for 8 queries at a time; going on with 4"),
@@ -168,10 +168,10 @@ def test_too_many_queries_at_once_are_halved(index: SparseIndex, monkeypatch: py
 
 def test_no_room_for_one_query_or_for_the_index_says_so(index: SparseIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     moved = index.to(TORCH_CPU)
-    monkeypatch.setattr(device_index, "_summed", out_of_memory)
+    monkeypatch.setattr(device_sums, "_summed", out_of_memory)
     with pytest.raises(DeviceMemory, match="too little free memory for the sums of one query"):
         moved.search_batch([0, 1], [0])
-    monkeypatch.setattr(device_index, "from_host", out_of_memory)
+    monkeypatch.setattr(device_parts, "from_host", out_of_memory)
     with pytest.raises(DeviceMemory, match="too little free memory for an index of 57,600 bytes"):
         index.to(TORCH_CPU)
 
@@ -181,7 +181,7 @@ def test_a_driver_error_is_told(index: SparseIndex, monkeypatch: pytest.MonkeyPa
         raise RuntimeError("CUDA error: unspecified launch failure")
 
     moved = index.to(TORCH_CPU)
-    monkeypatch.setattr(device_index, "_best", broken)
+    monkeypatch.setattr(device_sums, "_best", broken)
     with pytest.raises(DeviceFailed, match=r"'torch:cpu' failed: CUDA error: unspecified launch failure\."):
         moved.search_batch([0, 1], [0])
 
@@ -194,7 +194,7 @@ def test_a_step_adds_to_no_sum_twice(counts: list[int], step: int, seed: int) ->
     places = np.cumsum(counts)
     lengths = np.random.default_rng(seed).integers(0, 30, int(places[-1]))
     with small_steps(1, 1, step):
-        steps = list(device_index._steps(lengths, places))
+        steps = list(device_sums._steps(lengths, places))
     assert [lo for lo, _ in steps] == [0, *(hi for _, hi in steps[:-1])] and steps[-1][1] == places[-1]
     for lo, hi in steps:
         assert np.searchsorted(places, lo, side="right") == np.searchsorted(places, hi - 1, side="right")

@@ -1,20 +1,14 @@
 """`DeviceIndex`: batches of queries on a GPU, with the ids, scores and order of the engine on the processor.
 
 Why they are the same to the last bit: a posting's impact is the float64 number that the processor computes, made once
-when the index is moved. For every query the products of its first terms are added to the sums of their documents, then
-those of all second terms, and so on: a list has a document once, so nothing is added twice in one step, and every sum
-grows in the order of the query's terms, as on the processor. Products and sums are separate operations in float64,
-rounded one by one. Equal scores at the last place are settled by the order of documents.
-
-Documents come in parts, so that the sums of a batch fit: a step costs what its lists have, and each part one selection.
+when the index is moved, and sums are added up in float64 in the processor's order, whichever engine does it. On a GPU
+that is `device_blocks`; where its kernels cannot be compiled, and for queries that it leaves open, `device_sums`.
 """
 
 from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,60 +18,21 @@ from zipfian import limits
 from zipfian.device import checked_device, from_host, load_torch, running, torch_device
 from zipfian.errors import DeviceMemory, InvalidInput, LimitExceeded
 from zipfian.retrieve.arena import Layout
-from zipfian.retrieve.layout import WINDOW
+from zipfian.retrieve.device_blocks import best_of_blocks, kernels_for
+from zipfian.retrieve.device_parts import parts
+from zipfian.retrieve.device_sums import Queries, best_of_parts
 from zipfian.retrieve.scoring import Scoring
 from zipfian.retrieve.validate import check_k, check_mask
 from zipfian.retrieve.weighing import Ids, Scores, batch, weighed
 
-PART_WINDOWS = 32
-"""Windows of a part: a million documents, whose sums take 8 MB a query."""
 SUMS = 1 << 28
 """Sums held at a time: 2 GB."""
-STEP_POSTINGS = 1 << 25
-"""Postings added in one step at most (but one list at least); it needs about 50 bytes for each."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """The postings of some consecutive documents, by term."""
-
-    first: int
-    n_docs: int
-    start: Ids
-    """Where each term's postings begin; here, because steps are planned here."""
-    docs: Any
-    """int32 on the device: counted from `first`."""
-    impacts: Any
-    """float64 on the device."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Queries:
-    """A batch, its terms ordered by their place in the query and then by query."""
-
-    n: int
-    slots: Ids
-    weight: Scores
-    row: Ids
-    """Which query each belongs to."""
-    bounds: Ids
-    """Where the first terms end, the second ones, and so on."""
-
-    @classmethod
-    def of(cls, rows: Ids, slots: Ids, weight: Scores) -> _Queries:
-        counts = np.diff(rows)
-        row = np.repeat(np.arange(len(counts)), counts)
-        place = np.arange(len(row)) - np.repeat(rows[:-1] - rows[0], counts)
-        order = np.lexsort((row, place))
-        bounds = np.cumsum(np.bincount(place, minlength=1)) if len(place) else np.zeros(1, np.int64)
-        here = slice(int(rows[0]), int(rows[-1]))
-        return cls(len(counts), slots[here][order], weight[here][order], row[order], bounds)
 
 
 class DeviceIndex:
     """A `SparseIndex` on a device; make one with `SparseIndex.to`. It needs nothing of the index it was made from.
 
-    On the device it takes 12 bytes a posting; a search takes about 2 GB more, or less where the index is small.
+    On the device it takes 12 bytes a posting and a few more; a search takes at most a few GB besides.
     Any number of threads may search.
     """
 
@@ -96,7 +51,9 @@ class DeviceIndex:
         torch = load_torch("an index on a GPU")
         with running(self.device):
             try:
-                self._parts = list(_parts(layout, torch_device(self.device)))
+                self._kernels = kernels_for(self.device)
+                block_docs = None if self._kernels is None else self._kernels.block_docs
+                self._parts = list(parts(layout, torch_device(self.device), block_docs))
             except torch.OutOfMemoryError:
                 held = 12 * len(layout.postings.q)
                 raise DeviceMemory(self.device, f"an index of {held:,} bytes", "or search on the processor") from None
@@ -108,8 +65,13 @@ class DeviceIndex:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the postings, which are on the device."""
-        return sum(part.docs.nbytes + part.impacts.nbytes for part in self._parts)
+        """Bytes on the device."""
+        return sum(part.nbytes for part in self._parts)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether kernels compiled for the device do the work; otherwise plain torch does, with the same hits."""
+        return self._kernels is not None
 
     def __len__(self) -> int:
         return self.n_docs
@@ -158,120 +120,50 @@ class DeviceIndex:
             return ids, scores
         allowed = None if mask is None else check_mask(mask, self.n_docs)
         most = min(width, self.n_docs)
-        at = 0
         with running(self.device) as torch:
             hidden = None if allowed is None else from_host(~allowed, torch_device(self.device))
+            at = 0
             while at < n_queries:
-                some = self._at_once(n_queries - at)
+                some = self._at_once(n_queries - at, most)
                 try:
-                    found = self._search(torch, _Queries.of(rows[at : at + some + 1], slots, weight), most, hidden)
+                    found = self._search(torch, (rows[at : at + some + 1], slots, weight), most, hidden)
                 except torch.OutOfMemoryError:
-                    self._halve(torch, some)
+                    self._halve(torch, some, most)
                     continue
                 ids[at : at + some, :most], scores[at : at + some, :most] = found
                 at += some
         return ids, scores
 
-    def _at_once(self, left: int) -> int:
-        largest = max(part.n_docs for part in self._parts)
-        return min(left, max(1, self._sums // largest))
+    def _at_once(self, left: int, k: int) -> int:
+        return min(left, max(1, self._sums // self._sums_of_one(k)))
 
-    def _halve(self, torch: Any, some: int) -> None:
+    def _sums_of_one(self, k: int) -> int:
+        """Numbers that a query holds on the device while it is searched."""
+        if self._kernels is None:
+            return max(part.n_docs for part in self._parts)
+        return 16 * (4 * k + 256) + 1024 * len(self._parts)
+
+    def _halve(self, torch: Any, some: int, k: int) -> None:
         torch.cuda.empty_cache()
         if some == 1:
             raise DeviceMemory(self.device, "the sums of one query", "or search on the processor")
         with self._lock:
-            self._sums = max(1, some // 2) * max(part.n_docs for part in self._parts)
+            self._sums = some // 2 * self._sums_of_one(k)
         warnings.warn(
             f"device {self.device!r} has no room for {some:,} queries at a time; going on with {some // 2:,}",
             RuntimeWarning, stacklevel=3,
         )  # fmt: skip
 
-    def _search(self, torch: Any, queries: _Queries, k: int, hidden: Any | None) -> tuple[Ids, Scores]:
-        """The best k of all parts: (queries, k), unused places -1 and 0."""
+    def _search(
+        self, torch: Any, queries: tuple[Ids, Ids, Scores], k: int, hidden: Any | None
+    ) -> tuple[Ids, Scores]:  # fmt: skip
+        """The best k of some queries (row starts, slots, weights): (queries, k), unused places -1 and 0."""
         device = torch_device(self.device)
-        ids = torch.full((queries.n, k), -1, dtype=torch.int64, device=device)
-        scores = torch.zeros((queries.n, k), dtype=torch.float64, device=device)
-        for part in self._parts:
-            sums = _summed(torch, part, queries, device)
-            if hidden is not None:
-                sums.masked_fill_(hidden[part.first : part.first + part.n_docs], 0.0)
-            docs, best = _best(torch, sums, min(k, part.n_docs))
-            del sums  # before the next part asks for as much
-            # Earlier documents stand before later ones, so a stable sort leaves equal scores in document order.
-            both, all_ids = torch.cat([scores, best], dim=1), torch.cat([ids, docs + part.first], dim=1)
-            scores, order = (column[:, :k] for column in both.sort(dim=1, descending=True, stable=True))
-            ids = all_ids.gather(1, order)
-        return torch.where(scores > 0.0, ids, -1).cpu().numpy(), scores.cpu().numpy()
-
-
-def _parts(layout: Layout, device: Any) -> Iterator[_Part]:
-    """The postings of a layout on a device, part by part."""
-    from zipfian.retrieve import kernels
-
-    p = layout.postings
-    for first in range(0, layout.n_windows, PART_WINDOWS):
-        last = min(first + PART_WINDOWS, layout.n_windows)
-        start = np.zeros(len(p.start) + 1, np.int64)
-        kernels.count_range(p, first, last, start)
-        docs, impacts = np.empty(start[-1], np.int32), np.empty(start[-1], np.float64)
-        kernels.unpack_range(p, first, last, layout.norm, layout.spec, start, docs, impacts)
-        n_docs = min(layout.n_docs, last * WINDOW) - first * WINDOW
-        yield _Part(first * WINDOW, n_docs, start, from_host(docs, device), from_host(impacts, device))
-
-
-def _summed(torch: Any, part: _Part, queries: _Queries, device: Any) -> Any:
-    """(queries, documents): every score."""
-    sums = torch.zeros(queries.n * part.n_docs, dtype=torch.float64, device=device)
-    begin = part.start[queries.slots]
-    lengths = part.start[queries.slots + 1] - begin
-    table = from_host(np.stack([begin, lengths, queries.row * part.n_docs]), device)
-    weight = from_host(queries.weight, device)
-    for lo, hi in _steps(lengths, queries.bounds):
-        total = int(lengths[lo:hi].sum())
-        if not total:
-            continue
-        starts, many, offset = table[:, lo:hi]
-        owner = torch.repeat_interleave(torch.arange(hi - lo, device=device), many, output_size=total)
-        at = torch.arange(total, device=device) + (starts - (many.cumsum(0) - many))[owner]
-        products = weight[lo:hi][owner] * part.impacts[at]
-        sums.index_add_(0, offset[owner] + part.docs[at], products)
-    return sums.view(queries.n, part.n_docs)
-
-
-def _steps(lengths: Ids, bounds: Ids) -> Iterator[tuple[int, int]]:
-    """Ranges of a batch's terms that are added together: of one place in the queries, and not too many postings."""
-    lo = 0
-    for end in bounds.tolist():
-        while lo < end:
-            fits = int(np.searchsorted(np.cumsum(lengths[lo:end]), STEP_POSTINGS, side="right"))
-            hi = lo + max(1, fits)
-            yield lo, hi
-            lo = hi
-
-
-def _best(torch: Any, sums: Any, k: int) -> tuple[Any, Any]:
-    """Documents and scores of the k best of every row, best first, equal scores in document order."""
-    values, docs = sums.topk(min(k + 1, sums.shape[1]), dim=1)
-    if values.shape[1] > k:  # a look at the next one shows whether the last place is shared
-        tied = torch.nonzero((values[:, k] == values[:, k - 1]) & (values[:, k] > 0.0))[:, 0]
-        values, docs = values[:, :k], docs[:, :k]
-        block = max(1, STEP_POSTINGS // sums.shape[1])
-        for rows in tied.split(block) if len(tied) else ():
-            docs[rows] = _settled(torch, sums[rows], values[rows], docs[rows])
-    docs, order = docs.sort(dim=1)
-    values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
-    return docs.gather(1, order), values
-
-
-def _settled(torch: Any, sums: Any, values: Any, docs: Any) -> Any:
-    """The documents of the k best where more share the last score than there are places: the first of those."""
-    k = values.shape[1]
-    last = values[:, -1:]
-    above = values > last
-    places = k - above.sum(dim=1, keepdim=True)
-    equal = sums == last
-    chosen = torch.nonzero(equal & (equal.cumsum(dim=1) <= places))[:, 1]  # row by row, documents ascending
-    found = docs.clone()
-    found[~above] = chosen  # best first, so the places that are left are the last ones of each row
-    return found
+        if self._kernels is None:
+            return best_of_parts(torch, self._parts, Queries.of(*queries), k, hidden, device)
+        found = best_of_blocks(torch, self._kernels, self._parts, queries, k, hidden, device)
+        rows, slots, weight = queries
+        for number in found.open.tolist():  # one by one: all sums of a part, as many as there are documents
+            one = Queries.of(rows[number : number + 2], slots, weight)
+            found.ids[number], found.scores[number] = best_of_parts(torch, self._parts, one, k, hidden, device)
+        return found.ids, found.scores

@@ -41,12 +41,8 @@ def weighed(rows: Ids, flat: Ids, given: Scores, idf: Scores) -> tuple[Ids, Ids,
     from zipfian.retrieve import kernels
 
     slots, weight = np.empty(len(flat), np.int64), np.empty(len(flat), np.float64)
-    ends, at = [0], 0
-    for number, (a, b) in enumerate(pairwise(rows.tolist())):
-        room = slice(at, at + b - a)
-        n = kernels.weigh(flat[a:b], given[a:b], len(given), idf, len(idf), slots[room], weight[room])
-        if n < 0:
-            raise explain_code(n, len(idf), f"query {number}: ")
-        at += n
-        ends.append(at)
-    return np.array(ends, np.int64), slots[:at], weight[:at]
+    ends = np.zeros(len(rows), np.int64)
+    wrong = kernels.weigh_many(rows, flat, given, len(given), idf, len(idf), slots, weight, ends)
+    if wrong >= 0:
+        raise explain_code(int(ends[wrong + 1]), len(idf), f"query {wrong}: ")
+    return ends, slots[: ends[-1]], weight[: ends[-1]]

@@ -13,15 +13,16 @@ with private_cache():
     from zipfian.retrieve.kernels.exact import exact_topk, score_docs
     from zipfian.retrieve.kernels.fill import count_terms, fill_all, fill_long, invert, row_sums, unfold
     from zipfian.retrieve.kernels.impact import impact
-    from zipfian.retrieve.kernels.query import query_many, scale_query, topk, weigh
+    from zipfian.retrieve.kernels.query import query_many, scale_query, topk, weigh, weigh_many
     from zipfian.retrieve.kernels.sweep import collect
-    from zipfian.retrieve.kernels.unpack import count_range, unpack_range
+    from zipfian.retrieve.kernels.unpack import count_range, cut_lists, unpack_range
 
 __all__ = [
     "Postings",
     "collect",
     "count_range",
     "count_terms",
+    "cut_lists",
     "exact_topk",
     "fill_all",
     "fill_long",
@@ -36,4 +37,5 @@ __all__ = [
     "unfold",
     "unpack_range",
     "weigh",
+    "weigh_many",
 ]

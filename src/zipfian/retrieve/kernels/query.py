@@ -167,6 +167,27 @@ def weigh(terms: Any, given: Any, n_given: int, idf: Any, n_terms: int, slots: A
 
 
 @kernel
+def weigh_many(
+    rows: Any, terms: Any, given: Any, n_given: int, idf: Any, n_terms: int, slots: Any, weight: Any, ends: Any
+) -> int:  # fmt: skip
+    """`weigh` for a batch, one query behind the other; `ends[q + 1]` is where query q ends, or its error.
+
+    Returns the query that cannot be used, or -1.
+    """
+    at = 0
+    for q in range(len(rows) - 1):
+        a, b = rows[q], rows[q + 1]
+        theirs = given[a:b] if n_given > 0 else given
+        n = weigh(terms[a:b], theirs, len(theirs), idf, n_terms, slots[at:], weight[at:])
+        if n < 0:
+            ends[q + 1] = n
+            return q
+        at += n
+        ends[q + 1] = at
+    return -1
+
+
+@kernel
 def query_many(
     p: Postings, n_windows: int, norm: Any, spec: Any, idf: Any, indptr: Any, terms: Any, given: Any, n_given: int,
     k: int, mask: Any, begin: int, end: int, acc: Any, out_docs: Any, out_scores: Any, code: Any,

@@ -57,3 +57,15 @@ def unpack_range(
             d = (window << LOG_WINDOW) | int(loc[at])
             docs[start[s] + at - lo] = d - base
             impacts[start[s] + at - lo] = impact(stored(code, table, tf, at), norm[d], family, a, b, c, phi)
+
+
+@kernel
+def cut_lists(start: Any, docs: Any, lists: Any, block_docs: int, cuts: Any) -> None:
+    """How many postings of each of these lists lie before each block of documents; the last column has all of them."""
+    for r in range(len(lists)):
+        lo, hi = start[lists[r]], start[lists[r] + 1]
+        at = lo
+        for block in range(cuts.shape[1]):
+            while at < hi and docs[at] < block * block_docs:
+                at += 1
+            cuts[r, block] = at - lo
