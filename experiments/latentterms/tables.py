@@ -20,7 +20,7 @@ from zipfian.evaluate.datasets import load_beir
 from zipfian.evaluate.datasets.base import Dataset
 from zipfian.evaluate.methods import Method
 from zipfian.evaluate.results import MARKS_LEGEND, Report
-from zipfian.evaluate.significance import paired
+from zipfian.evaluate.significance import Comparison, holm, paired
 from zipfian.fields import Field, Latent
 from zipfian.retrieve.scoring import Dot
 from zipfian.vocabulary import Pruning
@@ -37,7 +37,10 @@ USES = (
     f"kept, k1=8, b=.7, roots); `{OURS}`: as a latent field is used here (3 terms of a piece, the 250 heaviest of a "
     "passage, k1=4, b=.7, power .65)"
 )
-MARKS = "paired t-test over queries, + / - p <= 0.05, ++ / -- p <= 0.01"
+MARKS = (
+    "paired t-test over queries, Holm's correction over all comparisons of the table; "
+    "+ / - p <= 0.05, ++ / -- p <= 0.01"
+)
 PRUNED = (0, 1, 5, 10)
 OUT_OF_SCOPE = ("splade",)
 METHODS_SHOWN = ("words", "dense", "latent", "latent-table", "hybrid")
@@ -180,6 +183,7 @@ def table2(context: Context) -> Made:
 def table5(context: Context) -> Made:
     """The most frequent 0, 1, 5, 10 % of the vocabulary taken out before scoring."""
     rows: list[dict[str, Any]] = []
+    tests: list[Comparison | None] = []
     keys = ("ndcg@10", "mrr@10")
     for name, path in _sets(context).items():
         dataset = load_beir(path)
@@ -195,19 +199,22 @@ def table5(context: Context) -> Made:
             whole = found[f"{use}-{PRUNED[0]}"].per_query["ndcg@10"]
             for percent in PRUNED:
                 result = found[f"{use}-{percent}"]
-                test = paired(whole, result.per_query["ndcg@10"])
+                test = paired(whole, result.per_query["ndcg@10"]) if percent != PRUNED[0] else None
+                tests.append(test)
                 rows.append(
                     {
                         "dataset": name,
                         "use": use,
                         "pruned %": percent,
                         "nDCG@10": result.values["ndcg@10"],
-                        "change": test.difference,
-                        "mark": test.mark(),
+                        "change": 0.0 if test is None else test.difference,
+                        "mark": "",
+                        "p": None,
                         "MRR@10": result.values["mrr@10"],
                         "postings": result.values.get("postings"),
                     }
                 )
+    _correct(rows, tests)
     plot = Plot(
         "Most frequent terms pruned",
         "% of the vocabulary",
@@ -218,7 +225,7 @@ def table5(context: Context) -> Made:
         },
     )
     notes = (
-        f"change and mark: against no pruning in the same use, {MARKS}; postings: read by a query, mean",
+        f"change, mark, p: against no pruning in the same use, {MARKS}; postings: read by a query, mean",
         USES,
         _chose(row["dataset"] for row in rows),
         "published on MS MARCO, another collection, nDCG@10 .4095 unpruned: "
@@ -235,6 +242,13 @@ def table5(context: Context) -> Made:
     )
 
 
+def _correct(rows: Sequence[dict[str, Any]], tests: Sequence[Comparison | None]) -> None:
+    """p and mark of every row that has a test, corrected over all of them."""
+    pairs = [(row, test) for row, test in zip(rows, tests, strict=True) if test is not None]
+    for (row, test), p in zip(pairs, holm([test.p for _, test in pairs]), strict=True):
+        row["p"], row["mark"] = p, replace(test, p=p).mark()
+
+
 def _lost(rows: Sequence[Mapping[str, Any]]) -> str:
     """What the heaviest pruning takes, by use: the mean over the collections."""
     most = PRUNED[-1]
@@ -248,6 +262,7 @@ def _lost(rows: Sequence[Mapping[str, Any]]) -> str:
 def table6(context: Context) -> Made:
     """Dot product against BM25 on the same latent terms."""
     rows: list[dict[str, Any]] = []
+    tests: list[Comparison | None] = []
     scorings: dict[str, dict[str, Any]] = {
         "BM25": {},
         "dot": {"scoring": Dot()},
@@ -262,17 +277,20 @@ def table6(context: Context) -> Made:
         for use in fields:
             for label in scorings:
                 result = found[f"{use} {label}"]
-                test = paired(found[f"{use} BM25"].per_query["ndcg@10"], result.per_query["ndcg@10"])
+                whole = found[f"{use} BM25"].per_query["ndcg@10"]
+                test = paired(whole, result.per_query["ndcg@10"]) if label != "BM25" else None
+                tests.append(test)
                 rows.append(
                     {
                         "dataset": name,
                         "use": use,
                         "scoring": label,
                         "nDCG@10": result.values["ndcg@10"],
-                        "mark": test.mark(),
-                        **({"difference": test.difference, "p": test.p} if label != "BM25" else {}),
+                        "mark": "",
+                        **({"difference": test.difference} if test is not None else {}),
                     }
                 )
+    _correct(rows, tests)
     notes = (
         f"mark, difference, p: against BM25 in the same use, {MARKS}",
         USES,

@@ -16,6 +16,7 @@ from tests.toys import ToyText, toy_vocabulary
 from zipfian.encode.cache import EncodingCache
 from zipfian.evaluate.results import Report
 from zipfian.evaluate.runner import MethodResult
+from zipfian.evaluate.significance import Comparison
 from zipfian.fields import Latent
 from zipfian.retrieve.scoring import BM25
 from zipfian.vocabulary.presets import PRESETS, FieldDefaults
@@ -115,6 +116,16 @@ def test_pruning_is_compared_with_the_same_use_unpruned(tmp_path: Path, made_wit
         assert row["change"] == pytest.approx(row["nDCG@10"] - whole[row["use"]])
     assert len({field.pruning.drop_top_share for field in made_with}) == 4
     assert [f.vocabulary.defaults == PRESETS["latent-terms"] for f in made_with] == [False, True] * 4
+
+
+def test_marks_are_of_corrected_p() -> None:
+    """.03 alone would have a mark; beside another of .04 it has none."""
+    rows: list[dict[str, Any]] = [{}, {"mark": ""}, {}, {}]
+    found = [Comparison(9, 0.5, 0.5 + d, d, p, 0.0, "t") for d, p in ((-0.1, 0.03), (0.1, 0.04), (-0.2, 0.001))]
+    tables._correct(rows, [found[0], None, found[1], found[2]])
+    assert [row["mark"] for row in rows] == ["", "", "", "--"]
+    assert rows[0]["p"] == rows[2]["p"] == pytest.approx(0.06) and rows[3]["p"] == pytest.approx(0.003)
+    assert "p" not in rows[1]
 
 
 def test_the_mean_loss_is_told_by_use() -> None:
