@@ -19,6 +19,7 @@ from experiments import (
     photo_queries,
     quality,
     short_texts,
+    terms_kept,
     together,
     trials,
 )
@@ -52,6 +53,7 @@ TABLES: dict[str, Table] = {
         needles,
         quality,
         short_texts,
+        terms_kept,
         confidence,
         together,
         photo_queries,

@@ -24,7 +24,7 @@ def test_every_published_table_has_a_command() -> None:
         " hybridvl-table3 hybridvl-sweeps hybridvl-figure8 adaptive-k surrogate-figure1 fusion seeds"
         " multilingual cross-language"
         " languages languages-mixed languages-detector long needles confidence visual-words together more-like-this"
-        " quality quality-weights quality-cost short-texts recipes teaching photo-queries"
+        " quality quality-weights quality-cost short-texts terms-kept recipes teaching photo-queries"
     )
     assert set(wanted.split()) == set(TABLES)
     assert all(name == table.name and table.summary and table.data for name, table in TABLES.items())
