@@ -41,7 +41,8 @@ class FakeClient:
             time.sleep(self.takes)
             if isinstance(step, Exception):
                 raise step
-            return {"items": [{"create": {"_id": i, "status": step.get(i, 201), "error": {"type": "t"}}} for i in ids]}
+            assert params == {"filter_path": "items.*.status,items.*.error"}, "and nothing else is answered"
+            return {"items": [{"create": {"status": step.get(i, 201), "error": {"type": "t"}}} for i in ids]}
         finally:
             with self.lock:
                 self.busy -= 1

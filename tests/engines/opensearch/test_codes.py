@@ -90,12 +90,12 @@ def test_what_a_server_cannot_score_is_refused(field: Field) -> None:
 def test_fields() -> None:
     field = Sparse(10)
     weights = weights_of(field, np.array([150, 25], np.uint32))
-    assert FieldCode("frequencies", 100.0).value(field, ["1", "2"], weights) == "1|150 2|25"
-    assert FieldCode("repeated", 4.0).value(field, ["1", "2"], weights) == "1 1 1 1 1 1 2"
-    assert FieldCode("features", 1.0).value(field, ["1", "2"], weights) == {"1": 1.5, "2": 0.25}
-    assert FieldCode("repeated", 1.0).value(field, ["2"], np.array([0.01])) == "2", "a posting that was kept stays"
-    assert FieldCode("repeated", 4.0).loss(field, weights) == 0.0
-    assert FieldCode("repeated", 1.0).loss(field, weights) == pytest.approx(0.5 / 1.5 + 0.75 / 0.25)
+    assert FieldCode("frequencies", 100.0).sent(field, ["1", "2"], weights).value == "1|150 2|25"
+    assert FieldCode("repeated", 4.0).sent(field, ["1", "2"], weights).value == "1 1 1 1 1 1 2"
+    assert FieldCode("features", 1.0).sent(field, ["1", "2"], weights).value == {"1": 1.5, "2": 0.25}
+    assert FieldCode("repeated", 1.0).sent(field, ["2"], np.array([0.01])).value == "2", "a posting that was kept stays"
+    assert FieldCode("repeated", 4.0).sent(field, ["1", "2"], weights).error == 0.0
+    assert FieldCode("repeated", 1.0).sent(field, ["1", "2"], weights).error == pytest.approx(0.5 / 1.5 + 0.75 / 0.25)
 
 
 @given(st.text(min_size=1, max_size=40))

@@ -25,6 +25,8 @@ FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0
 TOO_LARGE = 413
 CONFLICT = 409
+ANSWER = {"filter_path": "items.*.status,items.*.error"}
+"""What is read of an answer: the rest, eight more values for each document, need not be written or sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class Bulk:
         while left:
             problem: str
             try:
-                answer = self._client.call("POST", self._path, b"".join(op.lines for op in left))
+                answer = self._client.call("POST", self._path, b"".join([op.lines for op in left]), ANSWER)
                 before = len(left)
                 left, problem = self._sort(left, answer["items"])
                 if len(left) < before:

@@ -12,8 +12,9 @@ boosts. Dot products come from a scripted similarity (boost x frequency), and fr
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -39,6 +40,14 @@ REPEATED_STEPS = 8.0
 """The same where a token must be repeated: a document of 16 terms then has some hundred tokens."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9+#.@&_-]+\Z")
+
+
+class Sent(NamedTuple):
+    """A field of a document as it is sent."""
+
+    value: Any
+    error: float
+    """Sum of relative errors of its weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +108,23 @@ class FieldCode:
 
     def frequencies(self, field: PostingField, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """What is sent for given weights; at least 1, since a posting that was kept must be found."""
-        exact = np.rint(apply_phi(weights, str(field.scoring.phi)) * self.steps)
-        return np.clip(exact, 1.0, MAX_CLUSTER_FREQUENCY).astype(np.int64)
+        return self._whole(apply_phi(weights, str(field.scoring.phi)))
 
-    def loss(self, field: PostingField, weights: npt.NDArray[np.float64]) -> float:
-        """Sum of relative errors of the weights as sent."""
-        if self.storage == "features" or not len(weights):
-            return 0.0
+    def _whole(self, wanted: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        exact = np.rint(wanted * self.steps)
+        return np.minimum(np.maximum(exact, 1.0), MAX_CLUSTER_FREQUENCY).astype(np.int64)
+
+    def sent(self, field: PostingField, tokens: Sequence[str], weights: npt.NDArray[np.float64]) -> Sent:
+        """The field of one document, for the server."""
         wanted = apply_phi(weights, str(field.scoring.phi))
-        return float(np.sum(np.abs(self.frequencies(field, weights) / self.steps - wanted) / wanted))
-
-    def value(self, field: PostingField, tokens: list[str], weights: npt.NDArray[np.float64]) -> Any:
-        """The value of the field's field for one document."""
         if self.storage == "features":
-            given = apply_phi(weights, str(field.scoring.phi))
-            return {token: float(w) for token, w in zip(tokens, given.tolist(), strict=True)}
-        sent = self.frequencies(field, weights).tolist()
+            return Sent(dict(zip(tokens, wanted.tolist(), strict=True)), 0.0)
+        whole = self._whole(wanted)
+        error = float(np.add.reduce(np.abs(whole / self.steps - wanted) / wanted))
+        pairs = zip(tokens, whole.tolist(), strict=True)
         if self.storage == "repeated":
-            return " ".join(" ".join([token] * tf) for token, tf in zip(tokens, sent, strict=True))
-        return " ".join(f"{token}{DELIMITER}{tf}" for token, tf in zip(tokens, sent, strict=True))
+            return Sent(" ".join([" ".join([token] * tf) for token, tf in pairs]), error)
+        return Sent(" ".join([f"{token}{DELIMITER}{tf}" for token, tf in pairs]), error)
 
 
 def weights_of(field: PostingField, stored: npt.NDArray[Any]) -> npt.NDArray[np.float64]:

@@ -62,8 +62,7 @@ class Writer:
     def operation(self, item: Item, action: Action, sequence: int) -> tuple[Operation, dict[str, dict[str, Any]]]:
         """The document as an operation, and the mapping entries it needs."""
         source, needed = self.source(item, sequence)
-        head: dict[str, Any] = {action: {"_id": item.id}}
-        return Operation(item.id, action, _line(head) + _line(source), sequence), needed
+        return Operation(item.id, action, _head(action, item.id) + _line(source), sequence), needed
 
     def source(self, item: Item, sequence: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """The document as the index stores it."""
@@ -82,10 +81,10 @@ class Writer:
             if not tokens and isinstance(field.scoring, BM25):
                 source[index_field(name)] = self.codes[name].nothing
             if tokens:
-                source[index_field(name)] = self.codes[name].value(field, tokens, weights)
+                source[index_field(name)], error = self.codes[name].sent(field, tokens, weights)
                 loss = self.losses.setdefault(name, Loss())
                 loss.postings += len(tokens)
-                loss.error += self.codes[name].loss(field, weights)
+                loss.error += error
         for name, vector in item.vectors.items():
             source[vector_field(name, len(vector))] = pack(vector)
             needed[vector_field(name, len(vector))] = vector_property()
@@ -98,12 +97,12 @@ class Writer:
         found = item.terms.get(name)
         if found is None:
             return [], np.empty(0)
-        return [token(term) for term in found[0].tolist()], weights_of(field, found[1])
+        return [str(term) for term in found[0].tolist()], weights_of(field, found[1])
 
 
 def deletion(doc_id: str) -> Operation:
     """Remove a document."""
-    return Operation(doc_id, "delete", _line({"delete": {"_id": doc_id}}))
+    return Operation(doc_id, "delete", _head("delete", doc_id))
 
 
 def document(doc_id: str, source: Mapping[str, Any], where: str) -> Document:
@@ -126,5 +125,13 @@ def unpack(text: str) -> npt.NDArray[np.float32]:
     return np.frombuffer(base64.b64decode(text + "=" * (-len(text) % 4)), "<f4").astype(np.float32)
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False)
+"""Made once: `json.dumps` with settings makes one for every line."""
+
+
+def _head(action: Action, doc_id: str) -> bytes:
+    return f'{{"{action}":{{"_id":{_JSON.encode(doc_id)}}}}}\n'.encode()
+
+
 def _line(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    return _JSON.encode(value).encode() + b"\n"

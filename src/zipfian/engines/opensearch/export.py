@@ -68,7 +68,7 @@ def surrogate_lines(
         else:
             ids, stored = item.terms.get(field_name, (np.empty(0, np.int32), np.empty(0)))
             tokens, weights = [f"{prefix}{t}" for t in ids.tolist()], weights_of(field, stored)
-        yield item.id, str(code.value(field, tokens, weights))
+        yield item.id, str(code.sent(field, tokens, weights).value)
 
 
 def _documents(snapshot: Snapshot, settings: Settings, fields: Mapping[str, Field]) -> Iterator[Item]:
