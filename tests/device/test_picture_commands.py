@@ -41,17 +41,26 @@ def found(path: Path, query: str | None = None, image: Path | None = None) -> di
         return {hit.id: hit.score for hit in collection.search(query, image=image, k=8)}
 
 
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many pictures went to the device together, pass by pass."""
+    plain, made = TorchEfficientNet.run, []
+
+    def run(self: TorchEfficientNet, pixels: Any, *rest: Any) -> Any:
+        made.append(len(pixels))
+        return plain(self, pixels, *rest)
+
+    monkeypatch.setattr(TorchEfficientNet, "run", run)
+    return made
+
+
 def test_pictures_indexed_on_a_device_are_found_without_it(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], passes: list[int]
 ) -> None:
     assert run("index", photos, "--into", tmp_path / "plain.zf", *FIELDS) == 0
     monkeypatch.setattr(registry, "_KNOWN", {})
     monkeypatch.setattr("zipfian.encode.cache.root", lambda: tmp_path / "another cache")
-    passes: list[int] = []
-    plain = TorchEfficientNet.run
-    monkeypatch.setattr(
-        TorchEfficientNet, "run", lambda self, pixels, *rest: passes.append(len(pixels)) or plain(self, pixels, *rest)
-    )
+    monkeypatch.setattr("zipfian.ingest.follow.ADD_PICTURES", 1)  # 8 on a device
     capsys.readouterr()
     assert run("index", photos, "--into", tmp_path / "gpu.zf", *FIELDS, "--device", TORCH_CPU) == 0
     assert passes == [8] and "processor" not in capsys.readouterr().err
@@ -67,7 +76,7 @@ def test_pictures_indexed_on_a_device_are_found_without_it(
 
 
 def test_shards_of_pictures_in_half_precision_are_indexed_without_a_device(
-    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], passes: list[int]
 ) -> None:
     (photos / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n and nothing more")
     monkeypatch.setattr("zipfian.cli.encode.PICTURES_AT_ONCE", 1)  # 8 on a device: two batches
@@ -75,7 +84,7 @@ def test_shards_of_pictures_in_half_precision_are_indexed_without_a_device(
     half = ("--device", TORCH_CPU, "--precision", "bfloat16")
     assert run("encode", photos, "--out", tmp_path / "shard", *fields, *half, "--json") == 0
     told = capsys.readouterr()
-    assert json.loads(told.out)["documents"] == 9 and "processor" not in told.err
+    assert json.loads(told.out)["documents"] == 9 and "processor" not in told.err and sorted(passes) == [1, 7]
     assert {form.precision for form in Shard(tmp_path / "shard").manifest.forms} == {"bfloat16"}
     monkeypatch.setattr(registry, "_KNOWN", {})
     assert run("index", photos, "--into", tmp_path / "a.zf", "--encoded", tmp_path / "shard", *fields, "--json") == 0
