@@ -1,16 +1,19 @@
-"""What the measurements on a GPU share: the device and its clock, and texts to encode."""
+"""What the measurements on a GPU share: the device and its clock, texts to encode, and an index of what they become."""
 
 from __future__ import annotations
 
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from zipfian import BM25, SparseIndex
 from zipfian.device import checked_device, load_torch, torch_device
+from zipfian.types import Terms
+from zipfian.vocabulary.sae import SaeVocabulary
 
 
 class Bench:
@@ -34,14 +37,15 @@ class Bench:
 
     def seconds(self, work: Callable[[], object]) -> float:
         """The median time of a piece of work, after one that does not count."""
-        taken = []
-        for _ in range(self.rounds + 1):
-            self.idle()
-            start = time.perf_counter()
-            work()
-            self.idle()
-            taken.append(time.perf_counter() - start)
-        return statistics.median(taken[1:])
+        return statistics.median([self.once(work) for _ in range(self.rounds + 1)][1:])
+
+    def once(self, work: Callable[[], object]) -> float:
+        """The time of a piece of work, with the device idle before and after."""
+        self.idle()
+        start = time.perf_counter()
+        work()
+        self.idle()
+        return time.perf_counter() - start
 
     def memory(self) -> int | None:
         """The most bytes that were held on the device since the last call."""
@@ -50,6 +54,19 @@ class Bench:
         most = int(self.torch.cuda.max_memory_allocated(self.where))
         self.torch.cuda.reset_peak_memory_stats(self.where)
         return most
+
+
+def index_of(items: Sequence[Terms], vocabulary: SaeVocabulary) -> SparseIndex:
+    """An index with the formula of the vocabulary, over weights in hundredths as a field keeps them."""
+    scale = vocabulary.defaults.scale
+    kept = []
+    for terms in items:
+        steps = np.rint(terms.weights * scale)
+        kept.append(Terms(terms.ids[steps > 0], (steps[steps > 0] / scale).astype(np.float32)))
+    return SparseIndex.from_csr(
+        np.cumsum([0, *map(len, kept)]), np.concatenate([terms.ids for terms in kept]),
+        np.concatenate([terms.weights for terms in kept]), vocabulary.n_terms, BM25(**vocabulary.defaults.bm25),
+    )  # fmt: skip
 
 
 def lines(path: Path, most: int) -> list[str]:

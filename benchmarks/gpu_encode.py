@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gpu_bench import Bench, lines, made_up
+from benchmarks.gpu_bench import Bench, index_of, lines, made_up
 from zipfian.device import Precision
 from zipfian.encode import TextEncoder
 from zipfian.encode.bert import BertShape
 from zipfian.encode.torch_bert import TorchBert
 from zipfian.errors import InvalidInput
-from zipfian.types import Encoded, Terms
+from zipfian.types import Encoded
 from zipfian.vocabulary.sae import SaeVocabulary
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "bfloat16")
@@ -150,27 +150,15 @@ def quality(bench: Bench, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _measured(encoded: list[Encoded], asked: list[Encoded], gains: list[dict[int, int]]) -> dict[str, float]:
-    from zipfian import BM25, SparseIndex
-
     vocabulary = SaeVocabulary.load(VOCABULARY)
     scores = np.stack([one.pooled for one in asked]) @ np.stack([one.pooled for one in encoded]).T
     dense = [np.argsort(-row, kind="stable")[:10] for row in scores]
-    kept = [_in_hundredths(vocabulary.terms(one), vocabulary.defaults.scale) for one in encoded]
-    index = SparseIndex.from_csr(
-        np.cumsum([0, *(len(terms) for terms in kept)]), np.concatenate([terms.ids for terms in kept]),
-        np.concatenate([terms.weights for terms in kept]), vocabulary.n_terms, BM25(**vocabulary.defaults.bm25),
-    )  # fmt: skip
+    index = index_of([vocabulary.terms(one) for one in encoded], vocabulary)
     latent = []
     for one in asked:
         terms = vocabulary.query(one)
         latent.append(index.search(terms.ids, terms.weights, 10)[0])
     return {"dense": _ndcg(dense, gains), "latent": _ndcg(latent, gains)}
-
-
-def _in_hundredths(terms: Terms, scale: float) -> Terms:
-    """As a field keeps them."""
-    steps = np.rint(terms.weights * scale)
-    return Terms(terms.ids[steps > 0], (steps[steps > 0] / scale).astype(np.float32))
 
 
 def _ndcg(rankings: list[Any], gains: list[dict[int, int]]) -> float:

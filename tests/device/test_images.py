@@ -147,7 +147,7 @@ def test_terms_are_those_of_the_processor_and_vectors_stay_where_they_are(monkey
 
 def test_pictures_are_decoded_ahead_of_the_device_but_not_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_images, "BATCH_PIXELS", 4 * SMALL**2)
-    plain, look = TorchEfficientNet.run, ImageEncoder._views
+    plain, look = TorchEfficientNet.run, ImageEncoder.views
     lock, passes = threading.Condition(), 0
     enough: list[bool] = []
     looked: list[int] = []
@@ -167,7 +167,7 @@ def test_pictures_are_decoded_ahead_of_the_device_but_not_without_bound(monkeypa
             assert len(looked) <= 4 * passes + 2 + 4
         return plain(self, pixels, *rest)
 
-    monkeypatch.setattr(ImageEncoder, "_views", seen)
+    monkeypatch.setattr(ImageEncoder, "views", seen)
     monkeypatch.setattr(TorchEfficientNet, "run", run)
     ImageEncoder(SMALL, device=TORCH_CPU, threads=2).encode_documents([drawing(64)] * 40)
     assert enough == [True] * 10

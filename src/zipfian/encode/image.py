@@ -205,8 +205,8 @@ class ImageEncoder:
         with decoded(item, reduce_to=2 * self.size) as image:
             return self._resized(image, WHOLE)
 
-    def _views(self, item: ImageSource) -> Pixels:
-        """What the network sees of a picture: (views, size, size, 3)."""
+    def views(self, item: ImageSource) -> Pixels:
+        """What the network sees of a picture, `item`, the whole and each tile: (views, size, size, 3)."""
         smallest = min(min(tile[2:]) for tile in self._tiles)
         with decoded(item, reduce_to=round(2 * self.size / smallest)) as image:
             return np.stack([self._resized(image, tile) for tile in self._tiles])
@@ -240,7 +240,7 @@ class ImageEncoder:
         if isinstance(network, Session):
             made = side_by_side(partial(work, network), range(len(items)), self.threads)
         else:
-            made = enumerate(network.encode(items, self._views))
+            made = enumerate(network.encode(items, self.views))
         for done, result in enumerate(made, start=1):
             yield result
             if progress is not None:
@@ -248,7 +248,7 @@ class ImageEncoder:
 
     def _encode(self, session: Session, item: ImageSource) -> Encoded:
         wanted = ["patches"] if self.block is None else ["patches", "early"]
-        maps = [session.run(wanted, {"pixels": pixels[None]}) for pixels in self._views(item)]
+        maps = [session.run(wanted, {"pixels": pixels[None]}) for pixels in self.views(item)]
         vector = pooled(found[0][0].sum(axis=0, dtype=np.float64) for found in maps)
         if vector is None:
             raise InvalidInput("the encoder's output is not finite: the weights or the processor are at fault")
