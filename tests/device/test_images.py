@@ -206,6 +206,7 @@ def test_a_driver_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(TorchEfficientNet, "run", broken)
     with pytest.raises(DeviceFailed, match=r"illegal memory access was encountered\. What was complete before is kept"):
         ImageEncoder(SMALL, device=TORCH_CPU).encode_documents(pictures())
+    assert not [one for one in threading.enumerate() if one.name.startswith("zipfian")], "nobody decodes any longer"
 
 
 def not_a_number(dtype: str) -> Any:

@@ -92,6 +92,29 @@ def test_shards_of_pictures_in_half_precision_are_indexed_without_a_device(
     assert next(iter(found(tmp_path / "a.zf", image=photos / "p5.png"))) == "p5.png"
 
 
+def test_a_run_that_a_driver_ended_goes_on_where_it_was(
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], passes: list[int]
+) -> None:
+    monkeypatch.setattr("zipfian.encode.image.GROUPS_ON_DEVICE", 3)
+    monkeypatch.setattr("zipfian.cli.encode.PICTURES_AT_ONCE", 1)
+    monkeypatch.setattr("zipfian.cli.encode.AHEAD", 1)
+    command = ("encode", photos, "--out", tmp_path / "shard", "--fields", "visual,dense", "--device", TORCH_CPU)
+    counted = TorchEfficientNet.run
+
+    def broken(*args: Any) -> Any:
+        if len(passes) == 2:
+            raise RuntimeError("CUDA error: device-side assert triggered")
+        return counted(*args)
+
+    monkeypatch.setattr(TorchEfficientNet, "run", broken)
+    assert run(*command) == 1
+    assert "device-side assert triggered. What was complete before is kept" in capsys.readouterr().err
+    monkeypatch.setattr(TorchEfficientNet, "run", counted)
+    assert run(*command, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["from_before"], told["encoded_now"], told["documents"], passes) == (12, 4, 8, [3, 3, 2])
+
+
 def test_what_has_no_code_for_a_gpu_is_still_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "texts.jsonl"
     source.write_text('{"id": "a", "text": "Der Fluss fließt unter der Brücke hindurch."}\n')

@@ -128,16 +128,17 @@ class DeviceImages:
 
         # The next batch is decoded while this one is handed to the device.
         ahead = self._threads + -(-self.batch_views // settings.views)
-        for number, seen in enumerate(in_order(read, items, self._threads, ahead)):
-            if isinstance(seen, np.ndarray):
-                waiting.extend(seen)
-            else:
-                problems[number] = seen
-            last = number == len(items) - 1
-            while len(waiting) >= self.batch_views or (last and waiting):
-                passed = self._batch(torch, network, waiting, rows[done:], sums[done:])
-                done += passed
-                del waiting[:passed]
+        with contextlib.closing(in_order(read, items, self._threads, ahead)) as stream:
+            for number, seen in enumerate(stream):
+                if isinstance(seen, np.ndarray):
+                    waiting.extend(seen)
+                else:
+                    problems[number] = seen
+                last = number == len(items) - 1
+                while len(waiting) >= self.batch_views or (last and waiting):
+                    passed = self._batch(torch, network, waiting, rows[done:], sums[done:])
+                    done += passed
+                    del waiting[:passed]
         # The only wait, with the device free for another thread's pictures.
         return rows[:done].flatten(0, 1), sums[:done].cpu().numpy().astype(np.float64), problems
 

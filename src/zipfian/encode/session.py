@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -85,7 +85,7 @@ def side_by_side(work: Callable[[Job], Result], jobs: Iterable[Job], threads: in
 
 def in_order(
     work: Callable[[Job], Result], jobs: Iterable[Job], threads: int, ahead: int | None = None
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """`work` done on each job, in the order of the jobs: while one result is used, the next ones are being made.
 
     No more than `ahead` jobs, by default `threads`, are begun and not yet handed over, so memory stays bounded. After

@@ -32,15 +32,17 @@ class TorchEfficientNet:
             # Pixels lie colour by colour within a pixel already; convolutions are fastest when that is left so.
             values = ((pixels.float() - MEAN) / SPREAD).to(self.dtype, memory_format=torch.channels_last)
             values = self._stem(values)
-            overflow = torch.zeros(len(pixels), device=self.device)
+            inner = []
             for number, own in enumerate(self._blocks):
                 values = own(values)
                 if self.dtype != torch.float32:
-                    overflow += 0.0 * values.sum(dim=(1, 2, 3), dtype=torch.float32)
+                    inner.append(values.sum(dim=(1, 2, 3), dtype=torch.float32))
                 if number == block:
                     early = values
             values = self._head(values)
-        sums = values.sum(dim=(2, 3), dtype=torch.float32) + overflow[:, None]
+        sums = values.sum(dim=(2, 3), dtype=torch.float32)
+        if inner:
+            sums += 0.0 * torch.stack(inner).sum(dim=0)[:, None]  # 0, or no number
         return (values if early is None else early).flatten(2).transpose(1, 2), sums
 
 
