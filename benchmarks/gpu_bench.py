@@ -1,19 +1,16 @@
-"""What the measurements on a GPU share: the device and its clock, texts to encode, and an index of what they become."""
+"""What the measurements on a GPU share: the device and its clock, and texts to encode."""
 
 from __future__ import annotations
 
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from zipfian import BM25, SparseIndex
 from zipfian.device import checked_device, load_torch, torch_device
-from zipfian.types import Terms
-from zipfian.vocabulary.sae import SaeVocabulary
 
 
 class Bench:
@@ -54,19 +51,6 @@ class Bench:
         most = int(self.torch.cuda.max_memory_allocated(self.where))
         self.torch.cuda.reset_peak_memory_stats(self.where)
         return most
-
-
-def index_of(items: Sequence[Terms], vocabulary: SaeVocabulary) -> SparseIndex:
-    """An index with the formula of the vocabulary, over weights in hundredths as a field keeps them."""
-    scale = vocabulary.defaults.scale
-    kept = []
-    for terms in items:
-        steps = np.rint(terms.weights * scale)
-        kept.append(Terms(terms.ids[steps > 0], (steps[steps > 0] / scale).astype(np.float32)))
-    return SparseIndex.from_csr(
-        np.cumsum([0, *map(len, kept)]), np.concatenate([terms.ids for terms in kept]),
-        np.concatenate([terms.weights for terms in kept]), vocabulary.n_terms, BM25(**vocabulary.defaults.bm25),
-    )  # fmt: skip
 
 
 def lines(path: Path, most: int) -> list[str]:

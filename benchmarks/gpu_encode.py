@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gpu_bench import Bench, index_of, lines, made_up
+from benchmarks.gpu_bench import Bench, lines, made_up
 from zipfian.device import Precision
 from zipfian.encode import TextEncoder
 from zipfian.encode.bert import BertShape
 from zipfian.encode.torch_bert import TorchBert
 from zipfian.errors import InvalidInput
-from zipfian.types import Encoded
+from zipfian.types import Encoded, Terms
 from zipfian.vocabulary.sae import SaeVocabulary
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "bfloat16")
@@ -159,6 +159,21 @@ def _measured(encoded: list[Encoded], asked: list[Encoded], gains: list[dict[int
         terms = vocabulary.query(one)
         latent.append(index.search(terms.ids, terms.weights, 10)[0])
     return {"dense": _ndcg(dense, gains), "latent": _ndcg(latent, gains)}
+
+
+def index_of(items: list[Terms], vocabulary: SaeVocabulary) -> Any:
+    """An index with the formula of the vocabulary, over weights in hundredths as a field keeps them."""
+    from zipfian import BM25, SparseIndex
+
+    scale = vocabulary.defaults.scale
+    kept = []
+    for terms in items:
+        steps = np.rint(terms.weights * scale)
+        kept.append(Terms(terms.ids[steps > 0], (steps[steps > 0] / scale).astype(np.float32)))
+    return SparseIndex.from_csr(
+        np.cumsum([0, *map(len, kept)]), np.concatenate([terms.ids for terms in kept]),
+        np.concatenate([terms.weights for terms in kept]), vocabulary.n_terms, BM25(**vocabulary.defaults.bm25),
+    )  # fmt: skip
 
 
 def _ndcg(rankings: list[Any], gains: list[dict[int, int]]) -> float:

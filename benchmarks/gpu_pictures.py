@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.gpu_bench import Bench, index_of
+from benchmarks.gpu_bench import Bench
 from benchmarks.gpu_busy import busy
+from benchmarks.gpu_encode import index_of
 from zipfian.device import TORCH_CPU, Precision
 from zipfian.encode import ImageEncoder, converted
 from zipfian.encode.efficientnet import network_of
