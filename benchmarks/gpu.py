@@ -1,6 +1,6 @@
 """Everything there is to measure on a GPU, in one go: encoders and their terms, half precision, batches of queries.
 
-    python -m benchmarks.gpu --json results/gpu/h200.json [--device cuda] [--beir FOLDER ...] [--quick]
+    python -m benchmarks.gpu --json results/gpu/h200.json [--device cuda] [--beir FOLDER ...] [--pictures FOLDER]
 
 `--quick --device torch:cpu` is the rehearsal: the same code on a processor, small, its times worth nothing. Every part
 is written to the file as soon as it is done, and a part that lacks something (numba, weights) says so there instead of
@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import gpu_encode, gpu_search, machine
+from benchmarks import gpu_encode, gpu_pictures, gpu_search, machine
 from benchmarks.gpu_bench import Bench
 from zipfian.errors import ZipfianError
 
@@ -43,6 +43,7 @@ PARTS: dict[str, Callable[[Bench, argparse.Namespace], dict[str, Any]]] = {
     "pipeline": gpu_encode.pipeline,
     "agreement": gpu_encode.agreement,
     "quality": gpu_encode.quality,
+    "pictures": gpu_pictures.pictures,
     "search": gpu_search.search,
 }
 
@@ -56,6 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything run?")
     parser.add_argument("--texts", type=Path, help="JSON lines with 'text', or plain lines; made-up texts by default")
     parser.add_argument("--beir", type=Path, nargs="*", default=[], help="collections for nDCG in half precision")
+    parser.add_argument(
+        "--pictures",
+        type=Path,
+        help="a folder of pictures, made-up ones by default; with gallery/CLASS and query/CLASS",
+    )
     options = parser.parse_args(arguments)
     bench = Bench(options.device, options.quick, 1 if options.quick else options.rounds)
     report: dict[str, Any] = json.loads(options.json.read_text()) if options.json.exists() else {}

@@ -34,14 +34,15 @@ class Bench:
 
     def seconds(self, work: Callable[[], object]) -> float:
         """The median time of a piece of work, after one that does not count."""
-        taken = []
-        for _ in range(self.rounds + 1):
-            self.idle()
-            start = time.perf_counter()
-            work()
-            self.idle()
-            taken.append(time.perf_counter() - start)
-        return statistics.median(taken[1:])
+        return statistics.median([self.once(work) for _ in range(self.rounds + 1)][1:])
+
+    def once(self, work: Callable[[], object]) -> float:
+        """The time of a piece of work, with the device idle before and after."""
+        self.idle()
+        start = time.perf_counter()
+        work()
+        self.idle()
+        return time.perf_counter() - start
 
     def memory(self) -> int | None:
         """The most bytes that were held on the device since the last call."""

@@ -150,16 +150,10 @@ def quality(bench: Bench, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _measured(encoded: list[Encoded], asked: list[Encoded], gains: list[dict[int, int]]) -> dict[str, float]:
-    from zipfian import BM25, SparseIndex
-
     vocabulary = SaeVocabulary.load(VOCABULARY)
     scores = np.stack([one.pooled for one in asked]) @ np.stack([one.pooled for one in encoded]).T
     dense = [np.argsort(-row, kind="stable")[:10] for row in scores]
-    kept = [_in_hundredths(vocabulary.terms(one), vocabulary.defaults.scale) for one in encoded]
-    index = SparseIndex.from_csr(
-        np.cumsum([0, *(len(terms) for terms in kept)]), np.concatenate([terms.ids for terms in kept]),
-        np.concatenate([terms.weights for terms in kept]), vocabulary.n_terms, BM25(**vocabulary.defaults.bm25),
-    )  # fmt: skip
+    index = index_of([vocabulary.terms(one) for one in encoded], vocabulary)
     latent = []
     for one in asked:
         terms = vocabulary.query(one)
@@ -167,10 +161,19 @@ def _measured(encoded: list[Encoded], asked: list[Encoded], gains: list[dict[int
     return {"dense": _ndcg(dense, gains), "latent": _ndcg(latent, gains)}
 
 
-def _in_hundredths(terms: Terms, scale: float) -> Terms:
-    """As a field keeps them."""
-    steps = np.rint(terms.weights * scale)
-    return Terms(terms.ids[steps > 0], (steps[steps > 0] / scale).astype(np.float32))
+def index_of(items: list[Terms], vocabulary: SaeVocabulary) -> Any:
+    """An index with the formula of the vocabulary, over weights in hundredths as a field keeps them."""
+    from zipfian import BM25, SparseIndex
+
+    scale = vocabulary.defaults.scale
+    kept = []
+    for terms in items:
+        steps = np.rint(terms.weights * scale)
+        kept.append(Terms(terms.ids[steps > 0], (steps[steps > 0] / scale).astype(np.float32)))
+    return SparseIndex.from_csr(
+        np.cumsum([0, *map(len, kept)]), np.concatenate([terms.ids for terms in kept]),
+        np.concatenate([terms.weights for terms in kept]), vocabulary.n_terms, BM25(**vocabulary.defaults.bm25),
+    )  # fmt: skip
 
 
 def _ndcg(rankings: list[Any], gains: list[dict[int, int]]) -> float:

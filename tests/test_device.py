@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from zipfian import device
-from zipfian.encode import TextEncoder
+from zipfian.encode import ImageEncoder, TextEncoder
 from zipfian.errors import InvalidInput, MissingExtra
 
 
@@ -26,10 +26,11 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_processor_needs_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     without_torch(monkeypatch)
     assert device.checked_device("cpu") == device.checked_device("auto") == "cpu"
-    assert TextEncoder(device="auto").device == "cpu"
-    for name in ("cuda", "cuda:1", "torch:cpu"):
-        with pytest.raises(MissingExtra, match=r"pip install 'zipfian\[gpu\]'"):
-            TextEncoder(device=name)
+    for kind in (TextEncoder, ImageEncoder):
+        assert kind(device="auto").device == "cpu"
+        for name in ("cuda", "cuda:1", "torch:cpu"):
+            with pytest.raises(MissingExtra, match=r"pip install 'zipfian\[gpu\]'"):
+                kind(device=name)
 
 
 def test_a_gpu_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,8 +50,18 @@ def test_other_names_are_refused(name: str) -> None:
         device.checked_device(name)
 
 
-def test_precisions() -> None:
+@pytest.mark.parametrize("kind", [TextEncoder, ImageEncoder])
+def test_precisions(kind: type[TextEncoder] | type[ImageEncoder]) -> None:
     with pytest.raises(InvalidInput, match="precision must be one of float32, bfloat16, float16, not 'int8'"):
-        TextEncoder(precision="int8")
+        kind(precision="int8")
     with pytest.raises(InvalidInput, match=r"precision 'float16' is for a GPU.*leave it out"):
-        TextEncoder(precision="float16")
+        kind(precision="float16")
+
+
+def test_convolutions_are_plain_in_versions_of_torch_without_a_setting_for_them_alone() -> None:
+    cudnn = SimpleNamespace(allow_tf32=True)
+    torch = SimpleNamespace(backends=SimpleNamespace(cudnn=cudnn))
+    with pytest.raises(ValueError, match="stop"), device.plain_convolutions(torch):
+        assert cudnn.allow_tf32 is False
+        raise ValueError("stop")
+    assert cudnn.allow_tf32 is True

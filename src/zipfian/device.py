@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, get_args
@@ -19,6 +20,9 @@ TORCH_CPU = "torch:cpu"
 
 Precision = Literal["float32", "bfloat16", "float16"]
 """Of the large products of a network."""
+
+_one_setting = threading.RLock()
+"""How convolutions are rounded is one setting of the whole process, so threads that change it take turns."""
 
 
 def load_torch(what: str, extra: str = "gpu") -> Any:
@@ -91,6 +95,25 @@ def running(device: str) -> Iterator[Any]:
         raise DeviceFailed(device, error) from error
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
+def plain_convolutions(torch: Any) -> Iterator[None]:
+    """Convolutions of float32 in float32: by default cuDNN rounds each factor to 11 bits (TF32), as `running` says.
+
+    The setting is read when a convolution is handed to the device, not when it is done: nobody waits for long.
+    """
+    # Newer versions of torch have a setting for convolutions alone, and complain of whoever mixes it with the old one.
+    cudnn = torch.backends.cudnn
+    new = hasattr(cudnn, "conv")
+    owner, name = (cudnn.conv, "fp32_precision") if new else (cudnn, "allow_tf32")
+    with _one_setting:
+        before = getattr(owner, name)
+        setattr(owner, name, "ieee" if new else False)
+        try:
+            yield
+        finally:
+            setattr(owner, name, before)
 
 
 def _gpus(what: str, extra: str) -> int:

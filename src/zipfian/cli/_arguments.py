@@ -66,8 +66,8 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     """Where encoders run: the same for every command that has them read documents."""
     parser.add_argument(
         "--device", metavar="NAME",
-        help="where encoders of texts and models of the hub run: cpu (the default), cuda, cuda:N, or auto: a GPU where "
-        "there is one (extra gpu). Searching needs none",
+        help="where encoders of texts, of pictures and of the hub run: cpu (the default), cuda, cuda:N, or auto: a GPU "
+        "where there is one (extra gpu). Searching needs none",
     )  # fmt: skip
     parser.add_argument(
         "--precision", choices=("float32", "float16", "bfloat16"),

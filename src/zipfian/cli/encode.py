@@ -191,7 +191,7 @@ def _batches(documents: Iterator[FoundDocument], pictures: bool, times: int = 1)
         batch.append(document)
         chars += len(document.text or "")
         images += pictures and document.image is not None
-        if len(batch) >= AT_ONCE * times or chars >= CHARS_AT_ONCE * times or images >= PICTURES_AT_ONCE:
+        if len(batch) >= AT_ONCE * times or chars >= CHARS_AT_ONCE * times or images >= PICTURES_AT_ONCE * times:
             yield batch
             batch, chars, images = [], 0, 0
     if batch:

@@ -173,7 +173,9 @@ class LateQuery:
             start = time.perf_counter()
             for (i, key), outcome in zip(chosen, encoder.try_documents(group), strict=True):
                 if isinstance(outcome, Encoded):
-                    kept = made[i] = replace(outcome, vectors=rows(outcome.vectors))
+                    kept = made[i] = Encoded(
+                        rows(outcome.vectors), outcome.places, outcome.pieces, outcome.pooled, outcome.grid
+                    )
                     TOKENS.put(key, kept)
                 else:
                     problems[i] = f"{documents[i].id!r}: {told(outcome)}"

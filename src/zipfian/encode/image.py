@@ -1,30 +1,34 @@
-"""The default image encoder: EfficientNet-Lite2 without torch.
+"""The default image encoder: EfficientNet-Lite2, without torch unless a GPU is asked for.
 
 A picture is resized to a square, and the map of the last convolution is read cell by cell: at 384 pixels 12 x 12
-patches of 1280 channels. The pooled vector is their average, brought to length 1. Pictures run one at a time on each
-thread, so nothing depends on what else is encoded.
+patches of 1280 channels. The pooled vector is their average, brought to length 1. On a processor (onnxruntime) pictures
+run one at a time on each thread, so nothing depends on what else is encoded. On a GPU (torch, extra `gpu`;
+`device_images.py`) many run together, and numbers are the same but for rounding.
 """
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from zipfian.device import CPU, Precision, checked_device, checked_precision
 from zipfian.encode import base, converted, models
-from zipfian.encode.efficientnet import CELL, CHANNELS, LITE2_CHANNELS, cell_of, efficientnet_graph
+from zipfian.encode.efficientnet import CELL, CHANNELS, LITE2_CHANNELS, Weights, cell_of, efficientnet_graph, network_of
 from zipfian.encode.images import ImageSource, Pixels, decoded
 from zipfian.encode.session import Session, checked_threads, side_by_side
+from zipfian.encode.tiles import WHOLE, Tile, inside, places_of, pooled, tiles_of
 from zipfian.errors import InvalidInput, ZipfianError
-from zipfian.types import Encoded, FloatArray, IntArray
+from zipfian.types import Encoded
 
 if TYPE_CHECKING:
     from PIL import Image
+
+    from zipfian.encode.device_images import DeviceImages
 
 REVISION = 1
 """Counted up when the same picture may get other vectors."""
@@ -32,11 +36,10 @@ REVISION = 1
 CROP_PADDING = 32
 """The reference implementation cuts out size / (size + 32) of the shorter side."""
 
-Fit = Literal["whole", "crop"]
+GROUPS_ON_DEVICE = 8
+"""256 pictures where a command reads 32 at a time on a processor."""
 
-Tile = tuple[float, float, float, float]
-WHOLE: Tile = (0.0, 0.0, 1.0, 1.0)
-_CROPS = re.compile(r"([1-4])x([1-4])(?::(0?\.[0-9]{1,6}))?")
+Fit = Literal["whole", "crop"]
 
 
 class ImageEncoder:
@@ -60,16 +63,24 @@ class ImageEncoder:
         for every tile. Their patches are reported where they are in the whole picture; the pooled vector is the mean
         over all views. None: the whole picture only, which measured better where one thing fills the picture.
     threads
-        Pictures encoded side by side; by default one per processor.
+        Pictures encoded side by side, or decoded side by side for a GPU; by default one per processor.
     source
         File, folder or archive to take the weights from when the cache has none.
     progress
         Called with (bytes done, bytes in all) while weights are fetched.
+    device
+        `cpu`; `cuda` or `cuda:N`, a GPU (extra `gpu`); `auto`, the GPU where torch sees one. It is no part of the
+        fingerprint: what a GPU indexed is searched on a processor.
+    precision
+        Of the network on a GPU: `float32`, whose vectors differ from a processor's by less than 1e-4 of their length,
+        or `float16` or `bfloat16`, which give some patches other terms. Encodings in them are cached apart.
 
     Raises
     ------
     InvalidInput
-        A size, fit, block or tiling that the model does not have.
+        A size, fit, block or tiling that the model does not have, or a device that is not there.
+    MissingExtra
+        A GPU, and no torch.
 
     Examples
     --------
@@ -87,6 +98,8 @@ class ImageEncoder:
         threads: int | None = None,
         source: Path | None = None,
         progress: base.Progress | None = None,
+        device: str = CPU,
+        precision: str = "float32",
     ) -> None:
         if size % CELL or not 2 * CELL <= size <= 32 * CELL:
             raise InvalidInput(f"size must be a multiple of {CELL} from {2 * CELL} to {32 * CELL}, not {size}")
@@ -98,13 +111,20 @@ class ImageEncoder:
         self.fit: Fit = fit
         self.block = block
         self.crops = crops
-        self._tiles = _tiles(crops)
-        """Left, upper, width and height of each tile as shares of the picture."""
+        self._tiles: tuple[Tile, ...] = (WHOLE, *tiles_of(crops))
+        """The views of a picture."""
+        self._places = np.concatenate([places_of(tile, self.grid) for tile in self._tiles])
         self.threads = checked_threads(threads)
+        self.device = checked_device(device, "an image encoder on a GPU")
+        self.precision: Precision = checked_precision(precision)
+        if self.device == CPU and self.precision != "float32":
+            raise InvalidInput(
+                f"precision {precision!r} is for a GPU: on the processor an encoder computes in float32; leave it out"
+            )
         self._source = source
         self._progress = progress
         self._lock = threading.Lock()
-        self._session: Session | None = None
+        self._network: Session | DeviceImages | None = None
 
     @property
     def kind(self) -> Literal["image"]:
@@ -138,6 +158,17 @@ class ImageEncoder:
             settings["crops"] = self.crops
         return base.fingerprint(models.EFFICIENTNET_LITE2.name, settings)
 
+    @property
+    def at_once(self) -> int:
+        """Groups of pictures that are worth encoding together: on a GPU many, as each is over in a moment."""
+        return 1 if self.device == CPU else GROUPS_ON_DEVICE
+
+    @property
+    def fell_back(self) -> int:
+        """Pictures that half precision could not represent, and that were encoded in float32 instead."""
+        network = self._network
+        return 0 if network is None or isinstance(network, Session) else network.fell_back
+
     def encode_documents(self, items: Sequence[ImageSource], *, progress: base.Progress | None = None) -> list[Encoded]:
         """Encode pictures, `items`, that will be found, in order; the first bad one is an error that names it.
 
@@ -163,8 +194,7 @@ class ImageEncoder:
 
     def count_tokens(self, items: Sequence[ImageSource]) -> list[int]:
         """Patches of each picture of `items`: always the same."""
-        rows, columns = self.grid
-        return [(1 + len(self._tiles)) * rows * columns] * len(items)
+        return [len(self._places)] * len(items)
 
     def load(self) -> None:
         """Fetch, check and load the weights now instead of at the first use."""
@@ -175,6 +205,12 @@ class ImageEncoder:
         with decoded(item, reduce_to=2 * self.size) as image:
             return self._resized(image, WHOLE)
 
+    def views(self, item: ImageSource) -> Pixels:
+        """What the network sees of a picture, `item`, the whole and each tile: (views, size, size, 3)."""
+        smallest = min(min(tile[2:]) for tile in self._tiles)
+        with decoded(item, reduce_to=round(2 * self.size / smallest)) as image:
+            return np.stack([self._resized(image, tile) for tile in self._tiles])
+
     def _resized(self, image: Image.Image, tile: Tile) -> Pixels:
         """A part of what `fit` shows, as a square."""
         from PIL.Image import Resampling
@@ -184,16 +220,8 @@ class ImageEncoder:
         if self.fit == "crop":
             side = min(width, height) * self.size / (self.size + CROP_PADDING)
             box = ((width - side) / 2, (height - side) / 2, (width + side) / 2, (height + side) / 2)
-        if tile != WHOLE:
-            left, upper, wide, high = tile
-            x, y, right, lower = box
-            box = (
-                x + left * (right - x),
-                y + upper * (lower - y),
-                min(right, x + (left + wide) * (right - x)),
-                min(lower, y + (upper + high) * (lower - y)),
-            )
-        return np.asarray(image.resize((self.size, self.size), Resampling.BICUBIC, box=box), dtype=np.uint8)
+        square = image.resize((self.size, self.size), Resampling.BICUBIC, box=inside(box, tile))
+        return np.asarray(square, dtype=np.uint8)
 
     def _outcomes(
         self, items: Sequence[ImageSource], progress: base.Progress | None
@@ -201,74 +229,47 @@ class ImageEncoder:
         """Position and result of each picture, in the order in which they are done."""
         if isinstance(items, str | bytes | Path | np.ndarray):
             raise InvalidInput("a list of pictures was expected, not one")
-        session = self._ready()
+        network = self._ready()
 
-        def work(index: int) -> tuple[int, base.Outcome]:
+        def work(session: Session, index: int) -> tuple[int, base.Outcome]:
             try:
                 return index, self._encode(session, items[index])
             except (ZipfianError, OSError) as error:
                 return index, error
 
-        for done, result in enumerate(side_by_side(work, range(len(items)), self.threads), start=1):
+        if isinstance(network, Session):
+            made = side_by_side(partial(work, network), range(len(items)), self.threads)
+        else:
+            made = enumerate(network.encode(items, self.views))
+        for done, result in enumerate(made, start=1):
             yield result
             if progress is not None:
                 progress(done, len(items))
 
     def _encode(self, session: Session, item: ImageSource) -> Encoded:
-        smallest = min((min(tile[2:]) for tile in self._tiles), default=1.0)
-        tiles = (WHOLE, *self._tiles)
-        with decoded(item, reduce_to=round(2 * self.size / smallest)) as image:
-            seen = [self._resized(image, tile) for tile in tiles]
-        views = [self._view(session, pixels, tile) for pixels, tile in zip(seen, tiles, strict=True)]
-        vectors, places, pooled = (np.concatenate(arrays) for arrays in zip(*views, strict=True))
-        if self._tiles:
-            total = pooled.sum(axis=0)
-            pooled = (total / np.linalg.norm(total))[None]
-        pieces = np.full(len(vectors), -1, dtype=np.int32)
-        return Encoded(vectors, places, pieces, pooled[0].astype(np.float32), self.grid)
-
-    def _view(
-        self, session: Session, pixels: Pixels, tile: Tile
-    ) -> tuple[FloatArray, IntArray, npt.NDArray[np.float64]]:
-        """Patches of one tile, where they are in the grid of the whole picture, and a row with their mean, length 1."""
         wanted = ["patches"] if self.block is None else ["patches", "early"]
-        maps = session.run(wanted, {"pixels": pixels[None]})
-        total = maps[0][0].sum(axis=0, dtype=np.float64)
-        length = float(np.linalg.norm(total))
-        if not (np.isfinite(length) and length > 0):
+        maps = [session.run(wanted, {"pixels": pixels[None]}) for pixels in self.views(item)]
+        vector = pooled(found[0][0].sum(axis=0, dtype=np.float64) for found in maps)
+        if vector is None:
             raise InvalidInput("the encoder's output is not finite: the weights or the processor are at fault")
-        left, upper, wide, high = tile
-        rows, columns = self.grid
-        y, x = np.divmod(np.arange(rows * columns), columns)
-        # the cell that the middle of a patch lies in
-        places = np.stack([upper * rows + (y + 0.5) * high, left * columns + (x + 0.5) * wide], axis=1)
-        return maps[-1][0], places.astype(np.int32), (total / length)[None]
+        vectors = np.concatenate([found[-1][0] for found in maps])
+        return Encoded(vectors, self._places, np.full(len(vectors), -1, dtype=np.int32), vector, self.grid)
 
-    def _ready(self) -> Session:
+    def _ready(self) -> Session | DeviceImages:
         with self._lock:
-            if self._session is None:
+            if self._network is None:
                 tensors = converted.load(source=self._source, progress=self._progress)
-                self._session = Session(efficientnet_graph(tensors, block=self.block), "image")
-            return self._session
+                if self.device == CPU:
+                    self._network = Session(efficientnet_graph(tensors, block=self.block), "image")
+                else:
+                    self._network = self._on_device(tensors)
+            return self._network
 
+    def _on_device(self, tensors: Weights) -> DeviceImages:
+        from zipfian.encode.device_images import DeviceImages, Settings
+        from zipfian.encode.torch_efficientnet import TorchEfficientNet
 
-def _tiles(crops: str | None) -> tuple[Tile, ...]:
-    """What `crops` says, row by row; nothing for the whole picture alone."""
-    if crops is None:
-        return ()
-    found = _CROPS.fullmatch(crops) if isinstance(crops, str) else None
-    rows, columns = (int(found[1]), int(found[2])) if found else (1, 1)
-    side = float(found[3]) if found and found[3] else None
-    if rows * columns == 1 or (side is not None and not 1 / max(rows, columns) <= side < 1):
-        raise InvalidInput(
-            f"crops is rows x columns of tiles from '1x2' to '4x4', with a side below 1 that leaves no gaps where they "
-            f"overlap ('2x2:0.875'), or None; not {crops!r}"
+        settings = Settings(self.block, self.size, len(self._tiles), self.grid, self._places, self.dim)
+        return DeviceImages(
+            partial(TorchEfficientNet, network_of(tensors)), self.device, self.precision, settings, self.threads
         )
-    across = _spread(columns, side)
-    return tuple((left, upper, wide, high) for upper, high in _spread(rows, side) for left, wide in across)
-
-
-def _spread(count: int, side: float | None) -> list[tuple[float, float]]:
-    """Start and length of `count` parts that reach from end to end."""
-    length = 1.0 / count if side is None or count == 1 else side
-    return [((1.0 - length) * i / max(1, count - 1), length) for i in range(count)]

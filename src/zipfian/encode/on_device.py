@@ -60,11 +60,11 @@ class OnDevice(Encoded):
 
     def __init__(
         self, matrix: Matrix, rows: slice, kept: npt.NDArray[np.bool_] | None, places: IntArray, pieces: IntArray,
-        pooled: FloatArray,
+        pooled: FloatArray, grid: tuple[int, int] | None = None,
     ) -> None:  # fmt: skip
         """`kept`: which of the rows are the item's; None: all of them."""
         found = {
-            "places": places, "pieces": pieces, "pooled": pooled, "grid": None, "matrix": matrix, "_rows": rows,
+            "places": places, "pieces": pieces, "pooled": pooled, "grid": grid, "matrix": matrix, "_rows": rows,
             "_kept": kept, "_host": None,
         }  # fmt: skip
         for name, value in found.items():

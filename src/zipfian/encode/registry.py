@@ -167,7 +167,7 @@ def move(spec: EncoderSpec, device: str, precision: str = "float32") -> bool:
 
     What is indexed stays usable without the device: it is no part of the fingerprint, nor is the precision.
     """
-    if spec.name in _TEXT_NAMES:
+    if spec.name in (*_TEXT_NAMES, "image"):
         made = _make(spec, device=device, precision=precision)
     elif spec.name == "hub":
         with _LOCK:
@@ -256,7 +256,7 @@ def _make(spec: EncoderSpec, **where: Any) -> Encoder[Any]:
     if spec.name == "multilingual":
         return MultilingualEncoder(**settings)
     if spec.name == "image":
-        return ImageEncoder(**settings)
+        return ImageEncoder(**settings, **where)
     check_trusted("the model", settings["name_or_path"], spec.trusted)
     from zipfian.encode import hub
 

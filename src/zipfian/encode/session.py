@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -83,18 +83,20 @@ def side_by_side(work: Callable[[Job], Result], jobs: Iterable[Job], threads: in
                 future.cancel()
 
 
-def in_order(work: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
+def in_order(
+    work: Callable[[Job], Result], jobs: Iterable[Job], threads: int, ahead: int | None = None
+) -> Generator[Result, None, None]:
     """`work` done on each job, in the order of the jobs: while one result is used, the next ones are being made.
 
-    No more than `threads` jobs are begun and not yet handed over, so memory stays bounded. After an error no further
-    job begins, and those under way come to their end before it is raised.
+    No more than `ahead` jobs, by default `threads`, are begun and not yet handed over, so memory stays bounded. After
+    an error no further job begins, and those under way come to their end before it is raised.
     """
     with ThreadPoolExecutor(threads, thread_name_prefix="zipfian") as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for job in jobs:
                 waiting.append(pool.submit(work, job))
-                if len(waiting) >= threads:
+                if len(waiting) >= (threads if ahead is None else ahead):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

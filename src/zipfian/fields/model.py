@@ -16,7 +16,7 @@ from zipfian.encode.base import Encoder
 from zipfian.encode.image import ImageEncoder
 from zipfian.encode.models import EFFICIENTNET_LITE2
 from zipfian.encode.named import EncoderLike, named_encoder
-from zipfian.encode.registry import EncoderSpec, check_trusted, find, register
+from zipfian.encode.registry import EncoderSpec, check_trusted, find, known, register
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
 from zipfian.objects import JsonObject, inner
 
@@ -239,7 +239,8 @@ def _encoder_of(vocabulary: SaeVocabulary, source: str) -> Encoder[Any]:
     """The default encoder with the settings that the vocabulary was trained for."""
     settings = inner(vocabulary.encoder_info, "settings")
     if source == "image" and vocabulary.encoder_info.get("name") == EFFICIENTNET_LITE2.name:
-        return ImageEncoder(**{key: settings[key] for key in ("size", "fit", "block") if key in settings})
+        made = ImageEncoder(**{key: settings[key] for key in ("size", "fit", "block") if key in settings})
+        return known(made)  # one that runs on a GPU already is not put back on the processor
     return named_encoder(source)
 
 

@@ -359,7 +359,7 @@ class _Batch:
         documents, chars = ADD_DOCUMENTS, ADD_CHARS
         if self._encodes_text:
             documents, chars = ADD_ENCODED * self._times, ADD_ENCODED_CHARS * self._times
-        return len(self.changes) >= documents or self._chars >= chars or self._pictures >= ADD_PICTURES
+        return len(self.changes) >= documents or self._chars >= chars or self._pictures >= ADD_PICTURES * self._times
 
 
 def _stamp(document: FoundDocument) -> dict[str, Any]:
