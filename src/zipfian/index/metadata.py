@@ -10,6 +10,7 @@ empty list to a list of anything. Every other change is an error at `add`, befor
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Mapping
@@ -120,6 +121,12 @@ def check_column_name(name: Any) -> None:
     """`InvalidInput` unless `name` can be the name of a metadata column."""
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"a metadata column needs a name, got {shown(name)}")
+    _check_name(str(name))
+
+
+@functools.lru_cache(maxsize=1_024)
+def _check_name(name: str) -> None:
+    """Remembered where it is good: every document brings the same few."""
     if len(name) > MAX_NAME_CHARS:
         raise LimitExceeded(f"a metadata column name has {len(name)} characters; the limit is {MAX_NAME_CHARS}")
     if name in RESERVED or name.startswith("$"):
