@@ -65,9 +65,9 @@ class Session:
 
 
 TURN_S = 0.0005
-"""How long one thread keeps Python to itself while others wait. Each of the hundreds of steps of a pass on a GPU lets
-go of it for an instant; with the usual 5 ms, a thread that reads or writes meanwhile would make it wait for as long at
-every one of them, and the GPU with it."""
+"""How long one thread keeps Python to itself while others wait. Each of the hundred steps of a pass on a GPU lets go of
+it for an instant, in which a thread that reads or writes may take it, and keep it for the usual 5 ms while the GPU has
+nothing to do. A pass of nearly no work beside a busy thread took 6 ms with that, 3.6 ms with this, alone 1.3 ms."""
 
 
 @contextmanager
