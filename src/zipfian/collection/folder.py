@@ -231,6 +231,10 @@ class FolderCollection(Collection):
         searcher = self.searcher()
         return searcher.count(searcher.mask(where))
 
+    def _present(self, ids: Sequence[str]) -> list[bool]:
+        found: list[bool] = (self.searcher().find(ids) >= 0).tolist()
+        return found
+
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and bool(self.searcher().find([id])[0] >= 0)
 

@@ -21,6 +21,7 @@ from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.fields.base import Field
 from zipfian.fields.item import Item
 from zipfian.index.commit import Writer
+from zipfian.index.docstore import hashes_of
 from zipfian.index.manifest import Manifest
 from zipfian.index.merge import merge_segments
 from zipfian.index.metadata import ColumnType, check_metadata
@@ -280,10 +281,13 @@ class Store:
         out: list[tuple[str, int] | None] = [None] * len(ids)
         if not ids:
             return out
+        wanted = hashes_of(ids)
         for seg_id, reader in self._readers.items():
             gone = self._gone.get(seg_id, ())
-            for i, doc in enumerate(reader.docs.find_many(ids).tolist()):
-                if doc >= 0 and doc not in gone and reader.live[doc]:
+            docs = reader.docs.find_many(ids, wanted)
+            for i in np.flatnonzero(docs >= 0).tolist():
+                doc = int(docs[i])
+                if doc not in gone and reader.live[doc]:
                     out[i] = (seg_id, doc)
         return out
 

@@ -61,6 +61,9 @@ def infer_column_type(value: Any) -> ColumnType:
     >>> infer_column_type(3), infer_column_type(["a", "b"]), infer_column_type("2024-01-31")
     ('integer', 'list[string]', 'string')
     """
+    if type(value) is str:  # most are: asked first
+        _check_text(value)
+        return "string"
     if isinstance(value, list | tuple):
         kinds = {_scalar_type(v) for v in value}
         if not kinds:
@@ -193,6 +196,8 @@ def _scalar_type(value: Any) -> ScalarType:
 
 def _plain(value: Any) -> Any:
     """Lists of values only: a list within a list stays what it is, and is refused by its type."""
+    if type(value) is str:
+        return value
     if isinstance(value, list | tuple):
         if len(value) > MAX_METADATA_BYTES // 2:  # a digit and a comma each
             raise LimitExceeded(f"a list of {len(value):,} values; metadata have at most {MAX_METADATA_BYTES:,} bytes")

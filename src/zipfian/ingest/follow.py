@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zipfian.collection.following import BadItem, Synced
+from zipfian.collection.items import check_id
 from zipfian.encode.exif import EXIF_COLUMNS, photo_metadata
 from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN, Stamp
 from zipfian.encode.registry import taken_at_once
@@ -24,6 +25,7 @@ from zipfian.encode.session import in_order
 from zipfian.errors import DeviceFailed, InvalidInput, LimitExceeded, shown
 from zipfian.ingest.fitting import Fitting
 from zipfian.ingest.items import FoundDocument
+from zipfian.ingest.lookup import looked_up
 from zipfian.ingest.source import Source, open_source
 from zipfian.limits import MAX_IMAGE_BYTES
 from zipfian.storage.regular import look
@@ -213,9 +215,9 @@ class Sync:
         batch = self._batch()
         passed = made = 0
         try:
-            for item in self.source:
+            for item, there in looked_up(self.collection, self.source, self._prefix):
                 passed += 1
-                change = self._change(item, batch)
+                change = self._change(item, there, batch)
                 if change is not None:
                     batch.add(*change)
                 batch.passed = passed
@@ -271,7 +273,7 @@ class Sync:
         if self._uncommitted >= self._commit_every or (late and self._uncommitted):
             self._commit()
 
-    def _change(self, item: FoundDocument | BadItem, batch: _Batch) -> tuple[FoundDocument, bool] | None:
+    def _change(self, item: FoundDocument | BadItem, there: bool, batch: _Batch) -> tuple[FoundDocument, bool] | None:
         """The document if it has to be written, and whether it is new; what is bad is noted in the batch."""
         if isinstance(item, BadItem):
             self._on_bad(item, batch)
@@ -294,7 +296,8 @@ class Sync:
                 self.done.uncaptioned += 1
                 return None
         try:
-            old = self.collection.get(document.id)
+            check_id(document.id)
+            old = self.collection.get(document.id) if there else None
         except (InvalidInput, LimitExceeded) as problem:  # an id that no document can have
             self._on_bad(BadItem(item.where, str(problem)), batch)
             return None

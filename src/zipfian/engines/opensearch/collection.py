@@ -217,6 +217,9 @@ class OpenSearchCollection(Collection):
         reader = self.reader()
         return reader.count(reader.mask(where))
 
+    def _present(self, ids: Sequence[str]) -> list[bool]:
+        return self.reader().present(ids)
+
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and bool(id) and self.reader().present([id])[0]
 
