@@ -175,7 +175,7 @@ class Encoding:
                 f"texts in {named(language)} are left out of the field{'s' * (len(names) > 1)} {' and '.join(names)}, "
                 f"whose encoder reads {listed(languages_of(encoder) or ())} only; the words find them, and so does a "
                 "field 'multilingual' if it reads the language",
-                UnreadTexts, stacklevel=10,
+                UnreadTexts, stacklevel=9,
             )  # fmt: skip
 
 
