@@ -1,6 +1,6 @@
 """Everything there is to measure on a GPU, in one go: encoders and their terms, half precision, batches of queries.
 
-    python -m benchmarks.gpu --json results/gpu/h200.json [--device cuda] [--beir FOLDER ...] [--pictures FOLDER]
+    python -m benchmarks.gpu --json results/gpu/h200.json [--texts FOLDER] [--beir FOLDER ...] [--pictures FOLDER]
 
 `--quick --device torch:cpu` is the rehearsal: the same code on a processor, small, its times worth nothing. Every part
 is written to the file as soon as it is done, and a part that lacks something (numba, weights) says so there instead of
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import gpu_encode, gpu_pictures, gpu_search, machine
+from benchmarks import gpu_encode, gpu_pictures, gpu_pipeline, gpu_search, machine
 from benchmarks.gpu_bench import Bench
 from zipfian.errors import ZipfianError
 
@@ -40,7 +41,8 @@ PARTS: dict[str, Callable[[Bench, argparse.Namespace], dict[str, Any]]] = {
     "hardware": hardware,
     "network": gpu_encode.network,
     "texts": gpu_encode.texts,
-    "pipeline": gpu_encode.pipeline,
+    "pipeline": gpu_pipeline.pipeline,
+    "pipeline-shards": gpu_pipeline.pipeline_shards,
     "agreement": gpu_encode.agreement,
     "quality": gpu_encode.quality,
     "pictures": gpu_pictures.pictures,
@@ -55,7 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything run?")
-    parser.add_argument("--texts", type=Path, help="JSON lines with 'text', or plain lines; made-up texts by default")
+    parser.add_argument(
+        "--texts", type=Path,
+        help="a folder of benchmarks.gpu_texts, JSON lines with 'text', or plain lines; made-up texts by default",
+    )  # fmt: skip
+    parser.add_argument("--documents", type=int, help="of a pipeline at most (a million short ones, 200,000 long)")
     parser.add_argument("--beir", type=Path, nargs="*", default=[], help="collections for nDCG in half precision")
     parser.add_argument(
         "--pictures",
@@ -74,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         start = time.perf_counter()
         try:
             found = PARTS[name](bench, options)
-        except (ZipfianError, ImportError, OSError) as error:
+        except (ZipfianError, ImportError, OSError, subprocess.CalledProcessError) as error:
             found = {"left_out": f"{type(error).__name__}: {error}"}
         report[name] = {**found, "seconds_in_all": round(time.perf_counter() - start, 1)}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

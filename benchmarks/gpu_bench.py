@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.gpu_texts import read
 from zipfian.device import checked_device, load_torch, torch_device
 
 
@@ -64,6 +65,13 @@ def lines(path: Path, most: int) -> list[str]:
     return out
 
 
+def some_texts(path: Path | None, n: int, words: int) -> list[str]:
+    """Texts of about so many pieces: of a folder that `gpu_texts` made, of a file whatever their length, or made up."""
+    if path is None:
+        return made_up(n, words)
+    return read(path, "short" if words < LONG else "long", n) if path.is_dir() else lines(path, n)
+
+
 def made_up(n: int, words: int) -> list[str]:
     """Texts of common words, of about so many pieces, the same on every run."""
     rng = np.random.default_rng(words)
@@ -71,6 +79,9 @@ def made_up(n: int, words: int) -> list[str]:
     sizes = np.maximum(3, rng.normal(words, words / 4, n)).astype(int)
     return [" ".join(rng.choice(known, size)) for size in sizes]
 
+
+LONG = 100
+"""Pieces from which on a text is a long one."""
 
 WORDS = (
     "the of and a in to is was it for with as on be at by this had not are but from or have an they which one you were "

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import json
-import tempfile
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.gpu_bench import Bench, lines, made_up
+from benchmarks.gpu_bench import Bench, some_texts
+from benchmarks.gpu_pipeline import PIECES
 from zipfian.device import Precision
 from zipfian.encode import TextEncoder
 from zipfian.encode.bert import BertShape
 from zipfian.encode.torch_bert import TorchBert
-from zipfian.errors import InvalidInput
 from zipfian.types import Encoded, Terms
 from zipfian.vocabulary.sae import SaeVocabulary
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "float16", "bfloat16")
-PIECES = (25, 120)
-HALF = ("--precision", "float16")
 VOCABULARY = "text-16k"
 
 
@@ -49,7 +44,7 @@ def texts(bench: Bench, options: argparse.Namespace) -> dict[str, Any]:
     vocabulary, out = SaeVocabulary.load(VOCABULARY), {}
     for pieces in PIECES:
         n = bench.sized(65_536 if pieces < 100 else 16_384, 24)
-        items = made_up(n, pieces) if options.texts is None else lines(options.texts, n)
+        items = some_texts(options.texts, n, pieces)
         for precision in PRECISIONS:
             encoder = TextEncoder(device=bench.device, precision=precision)
             counted = sum(encoder.count_tokens(items))
@@ -70,40 +65,10 @@ def _compact(encoder: TextEncoder, vocabulary: SaeVocabulary, items: list[str]) 
         vocabulary.compact(one)
 
 
-def pipeline(bench: Bench, options: argparse.Namespace) -> dict[str, Any]:
-    """From raw JSON lines to a collection with words, latent terms and vectors, by the commands that a user types."""
-    from zipfian.cli import main
-
-    out: dict[str, Any] = {}
-    for pieces in PIECES:
-        n = bench.sized(1_000_000 if pieces < 100 else 200_000, 24)
-        items = made_up(n, pieces) if options.texts is None else lines(options.texts, n)
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            source, shard = folder / "texts.jsonl", folder / "shard"
-            with source.open("w", encoding="utf-8") as file:
-                file.writelines(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(items))
-            fields = ["--fields", "words,latent,dense"]
-            commands = {
-                "encode": ["encode", str(source), "--out", str(shard), "--device", bench.device, *HALF, *fields],
-                "index": ["index", str(source), "--into", str(folder / "made.zf"), "--encoded", str(shard), *fields],
-            }
-            seconds = {}
-            for step, command in commands.items():
-                start = time.perf_counter()
-                if main(command):
-                    raise InvalidInput(f"zipfian {step} failed; what it said is above")
-                seconds[step] = time.perf_counter() - start
-        out[f"{pieces} pieces"] = {
-            "documents": len(items), "seconds": seconds, "documents_per_s": len(items) / sum(seconds.values())
-        }  # fmt: skip
-    return out
-
-
 def agreement(bench: Bench, options: argparse.Namespace) -> dict[str, Any]:
     """How far vectors and terms are from those of the processor: the share of documents with other terms."""
     n = bench.sized(2_000, 12)
-    items = made_up(n, 60) if options.texts is None else lines(options.texts, n)
+    items = some_texts(options.texts, n, 60)
     vocabulary = SaeVocabulary.load(VOCABULARY)
     expected = TextEncoder().encode_documents(items)
     out: dict[str, Any] = {"documents": n, "made_up": options.texts is None}

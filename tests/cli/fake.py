@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,6 +129,9 @@ class Collection:
 
     def get(self, doc_id: str) -> Stored | None:
         return self.documents.get(doc_id)
+
+    def present(self, ids: Sequence[str]) -> list[bool]:
+        return [doc_id in self.documents for doc_id in ids]
 
     def ids(self) -> Iterator[str]:
         return iter(list(self.documents))

@@ -321,9 +321,10 @@ def test_shards_come_before_the_cache_and_only_what_they_lack_goes_into_it(tmp_p
     for i in range(5):
         same(cache.get(POOLED.key, content(i)), i)
     assert cache.get(POOLED.key, content(5)) is None
+    encoder = object()
     for form in FORMS:
-        assert cache.put(form.key, content(5), arrays(5))
-    cache.put(POOLED.key, content(6), arrays(6))
+        cache.keep(encoder, form.key, content(5), arrays(5))
+    cache.keep(encoder, POOLED.key, content(6), arrays(6))
     assert cache.missing == 2
     same(cache.get(LATENT.key, content(5)), 5)
     same(EncodingCache(tmp_path / "c").get(LATENT.key, content(5)), 5)

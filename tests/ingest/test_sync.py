@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import zipfian as zf
 from zipfian import ingest
 from zipfian.cli import main
 from zipfian.errors import InvalidInput, ReadOnly
-from zipfian.ingest import BadItem, Synced, follow
+from zipfian.ingest import BadItem, Synced, follow, lookup
 
 
 @pytest.fixture
@@ -146,3 +147,33 @@ def test_a_reader_cannot_follow(notes: Path, path: Path) -> None:
 def test_a_source_is_a_path() -> None:
     with pytest.raises(InvalidInput, match="a source is a path of a folder or a file, not 3"):
         ingest.open_source(3)  # type: ignore[arg-type]
+
+
+def test_ids_are_looked_up_many_at_a_time_and_all_are_found(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "r.jsonl"
+    records = [{"id": f"d{i}", "text": f"plants {i}"} for i in range(25)]
+    records[7]["id"] = "x" * 10_000
+    records[8]["text"] = ""
+    file.write_text("".join(json.dumps(record) + "\n" for record in records) + "{no json\n")
+    monkeypatch.setattr(lookup, "LOOKUP", 10)
+    asked: list[list[str]] = []
+    plain = zf.Collection.present
+
+    def present(self: zf.Collection, ids: list[str]) -> list[bool]:
+        asked.append(ids)
+        return plain(self, ids)
+
+    monkeypatch.setattr(zf.Collection, "present", present)
+    with zf.Collection.create(path) as collection:
+        done = collection.sync(file, on_bad="skip")
+        assert (done.added, done.empty, len(done.bad)) == (23, 1, 2)
+        assert "a document id of 10000 bytes" in done.bad[0].problem
+        assert [len(ids) for ids in asked] == [9, 10, 5], "neither bad lines nor ids that no document can have"
+        asked.clear()
+        records[3]["text"] = "animals"
+        file.write_text("".join(json.dumps(record) + "\n" for record in records[:20]))
+        done = collection.sync(file, on_bad="skip")
+        assert (done.updated, done.unchanged, done.added, done.removed) == (1, 17, 0, 5)
+        assert collection.present(["d3", "d24", "nothing"]) == [True, False, False]

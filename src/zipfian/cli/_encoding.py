@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zipfian.cli._arguments import refuse
 from zipfian.cli._output import Progress, human_bytes, human_seconds, note
+from zipfian.device import CPU
 from zipfian.errors import InvalidInput, WeightsNotFound, ZipfianError
 from zipfian.ingest.source import SAMPLE_CHARS, Survey
 
@@ -45,6 +46,8 @@ class Work:
     """Share that the cache has from before."""
     seconds: float | None
     """For the rest; None: too little to be worth measuring."""
+    device: str = CPU
+    """Where it runs. On a GPU nothing is timed or cached: a few texts say nothing of thousands at a time."""
 
     def __str__(self) -> str:
         items, unit = self.items, "patches" if self.what == "picture" else "tokens"
@@ -52,6 +55,8 @@ class Work:
         amount = f"{items:,} {self.what}{'s' * (items != 1)}, about {self.tokens:,} {unit}"
         if self.known >= SMALL_SHARE:
             amount += f", {100 * self.known:.0f} % of them in the cache from before"
+        if self.device != CPU:
+            return f"encoding {amount}, on {self.device}"
         return f"encoding {amount}: {took}; the cache keeps about {human_bytes(self.nbytes)}"
 
 
@@ -137,6 +142,7 @@ def estimate(fields: Mapping[str, Field], survey: Survey, some_pictures: Sequenc
 def _work(
     encoder: Any, readers: Sequence[Reader], what: str, items: int, sample: Sequence[str], chars: int
 ) -> Work:  # fmt: skip
+    from zipfian.encode.base import at_once
     from zipfian.encode.cache import ENTRY_BYTES
 
     counted = sum(encoder.count_tokens(sample))
@@ -146,6 +152,8 @@ def _work(
     known = _known(readers, encoder, [item for item in sample if what == "picture" or len(item) < SAMPLE_CHARS])
     rest = round(tokens * (1 - known))
     large = items * (1 - known) > SMALL_PICTURES if what == "picture" else rest > SMALL_TOKENS
+    if at_once(encoder) > 1:
+        return Work(what, items, tokens, 0, known, None, encoder.device)
     return Work(what, items, tokens, nbytes, known, _seconds(readers, encoder, sample, rest) if large else None)
 
 

@@ -24,8 +24,8 @@ from zipfian.cli._output import (
 )
 from zipfian.cli._source import source_of
 from zipfian.errors import InvalidInput
-from zipfian.ingest.follow import LEAVE_OUT
-from zipfian.ingest.source import BadItem, FoundDocument, Source
+from zipfian.ingest.follow import AHEAD, LEAVE_OUT
+from zipfian.ingest.source import BadItem, FoundDocument, Source, Survey
 
 if TYPE_CHECKING:
     from zipfian.collection.encoding import Problem
@@ -36,8 +36,6 @@ AT_ONCE = 256
 PICTURES_AT_ONCE = 32
 CHARS_AT_ONCE = 60_000
 """Documents handed to the encoders together: few enough that progress is seen and memory stays small."""
-AHEAD = 3
-"""Batches under way where encoders are on a GPU: one is read and tokenised, one encoded, one packed and written."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     _encoding.check_device(args)
     source = source_of(args)
-    fields = _chosen(args, source)
+    survey = source.survey()
+    fields = _chosen(args, survey)
     _encoding.place(fields.values(), args)
     forms = _forms(fields)
     if not forms:
@@ -105,16 +104,16 @@ def run(args: argparse.Namespace) -> int:
         if writer.resumed:
             note(f"{args.out}: going on, {writer.resumed:,} entries are there from before")
         _encoding.fetch_weights(fields.values())
-        summary = _encode(args, source, fields, writer)
+        total = survey.items and -(-survey.items // n)
+        summary = _encode(args, source, fields, writer, total)
         writer.finish({"documents": summary.documents})
     return _report(args, writer, summary, time.perf_counter() - start)
 
 
-def _chosen(args: argparse.Namespace, source: Source) -> dict[str, Field]:
+def _chosen(args: argparse.Namespace, survey: Survey) -> dict[str, Field]:
     """The fields that `zipfian index` would give a new collection."""
     from zipfian.fields.named import make_fields
 
-    survey = source.survey()
     if survey.items == 0:
         raise InvalidInput(f"{args.source}: no text and no picture in it that could be encoded")
     if args.fields is not None:
@@ -138,8 +137,11 @@ def _about(args: argparse.Namespace, fields: dict[str, Field]) -> dict[str, Any]
     }
 
 
-def _encode(args: argparse.Namespace, source: Source, fields: dict[str, Field], writer: ShardWriter) -> Summary:
-    """Every document of the share through the encoders; what was made is kept by the writer."""
+def _encode(
+    args: argparse.Namespace, source: Source, fields: dict[str, Field], writer: ShardWriter, total: int | None
+) -> Summary:
+    """Every document of the share through the encoders; what was made is kept by the writer. `total`: about how many
+    there are, where that is known."""
     from zipfian.collection.encoding import Encoding
     from zipfian.encode.session import in_order
     from zipfian.fields.item import Item
@@ -153,7 +155,7 @@ def _encode(args: argparse.Namespace, source: Source, fields: dict[str, Field], 
         return batch, encoding.fill([Item(d.id, d.text, {}, {}, {}, 0, image=d.image) for d in batch])
 
     try:
-        with Progress(f"encoding {args.shard[0]}/{args.shard[1]}") as progress:
+        with Progress(f"encoding {args.shard[0]}/{args.shard[1]}", total) as progress:
             found = _batches(_share(args, source, summary), pictures, times)
             for batch, problems in in_order(fill, found, AHEAD) if times > 1 else map(fill, found):
                 for at, problem in sorted(problems.items()):

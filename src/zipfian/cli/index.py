@@ -16,6 +16,7 @@ from zipfian.cli._collection import add_trust, collection_class, folder_of, how_
 from zipfian.cli._output import Progress, human_seconds, note, plain, print_json, printable, warnings_as_notes
 from zipfian.cli._picture_model import PictureModel
 from zipfian.cli._source import source_of
+from zipfian.device import CPU
 from zipfian.errors import FingerprintMismatch, IndexNotFound, InvalidInput
 from zipfian.ingest.follow import COMMIT_EVERY, Sync
 from zipfian.ingest.source import BadItem, Source, Survey
@@ -322,10 +323,8 @@ def add_fields(args: argparse.Namespace, names: list[str]) -> list[str]:
 
 def _interrupted(args: argparse.Namespace, sync: Sync, total: int) -> str:
     kept = f"{sync.committed:,} documents of this run are committed" if sync.committed else "nothing was changed"
-    return (
-        f"stopped: {kept}, {total:,} are in {args.into}; run the same command again to go on, "
-        "what was encoded since then is kept in the cache"
-    )
+    cached = "" if args.device not in (None, CPU) else ", what was encoded since then is kept in the cache"
+    return f"stopped: {kept}, {total:,} are in {args.into}; run the same command again to go on{cached}"
 
 
 def _first_query(fields: list[str]) -> str:

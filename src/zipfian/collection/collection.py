@@ -14,6 +14,7 @@ from typing import Any, Literal, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.collection.ahead import Waiting
 from zipfian.collection.following import Synced, follow
 from zipfian.collection.looking import Looking
 from zipfian.collection.many import answer_all, requests
@@ -214,6 +215,10 @@ class Collection(Looking, ABC):
         if (ids is None) == (where is None):
             raise InvalidInput("delete takes an iterable of ids or a filter where={...}: exactly one of the two")
         return self._delete_where(where) if where is not None else self._delete(ids or ())
+
+    @abstractmethod
+    def ahead(self, texts: Sequence[str]) -> Waiting:
+        """Have encoders on a GPU read `texts` now, on any thread: `add` finds the results until it is closed."""
 
     @abstractmethod
     def commit(self, user: Mapping[str, Any] | None = None) -> int:
@@ -471,15 +476,12 @@ class Collection(Looking, ABC):
 
     @abstractmethod
     def _update(self, items: Iterable[Any], progress: Callable[[int], None] | None) -> int: ...
-
     @abstractmethod
     def _put_stored(self, items: Iterable[Item], existing: Existing, progress: Callable[[int], None] | None) -> int: ...
-
     @abstractmethod
     def _delete(self, ids: Iterable[Any]) -> int: ...
     @abstractmethod
     def _delete_where(self, where: Mapping[str, Any]) -> int: ...
-
     @abstractmethod
     def _add_field(
         self, name: str, field: Field, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None
@@ -487,7 +489,6 @@ class Collection(Looking, ABC):
 
     @abstractmethod
     def _answers(self) -> Answers: ...
-
     @abstractmethod
     def _score(
         self, field: str, query: Query, ids: Sequence[str], where: Mapping[str, Any] | None, scoring: Scoring | None
@@ -495,6 +496,5 @@ class Collection(Looking, ABC):
 
     @abstractmethod
     def _explain(self, query: Query, doc_id: str, how: Mapping[str, Any]) -> Explanation: ...
-
     @abstractmethod
     def _place(self) -> str: ...

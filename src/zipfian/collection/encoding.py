@@ -10,18 +10,19 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
+from zipfian.collection.ahead import Ahead, Waiting
 from zipfian.collection.items import OBJECT_BYTES, arrays_nbytes
 from zipfian.collection.languages import listed, named, readable
 from zipfian.collection.trust import IMAGE_COLUMN, Trust
 from zipfian.encode.base import Encoder, at_once, cache_key, groups, kept_form, languages_of
 from zipfian.encode.cache import EncodingCache, content_hash
-from zipfian.encode.passages import Reading, passages
+from zipfian.encode.passages import Reading, fitting, passages
 from zipfian.encode.registry import find
 from zipfian.encode.session import side_by_side
 from zipfian.encode.shards import Form
-from zipfian.errors import UnreadTexts, ZipfianError
+from zipfian.errors import DeviceFailed, DeviceMemory, UnreadTexts, ZipfianError
 from zipfian.fields.base import Field, PostingField
 from zipfian.fields.item import Item
 from zipfian.fields.reader import Arrays, Maker, Reader
@@ -29,6 +30,16 @@ from zipfian.fields.terms import store_terms
 from zipfian.types import Encoded
 
 Problem = ZipfianError | OSError
+
+
+class Kept(Protocol):
+    """Where arrays may be found, and those just made are taken: an encode cache, or what stands in front of one."""
+
+    def get(self, fingerprint: str, content: str) -> Arrays | None:
+        """The arrays of a content, or None."""
+
+    def keep(self, encoder: object, fingerprint: str, content: str, arrays: Arrays) -> None:
+        """Take what was made of a content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,11 @@ class _Pass:
     by_passage: bool
     readers: dict[str, Reader]
     """By field."""
+
+    @property
+    def makers(self) -> dict[str, Maker]:
+        """What some field needs, by the name of its form."""
+        return {form: make for reader in self.readers.values() for form, make in reader.makers.items()}
 
 
 class Encoding:
@@ -52,7 +68,7 @@ class Encoding:
 
         Long texts are read passage by passage, unless an engine keeps documents whole and says so (`by_passage`).
         """
-        self._cache = cache
+        self._ahead = Ahead(cache)
         self._stored = stored
         self._plain: dict[str, PostingField] = {}
         """Fields that need no encoder to make terms of a text."""
@@ -90,10 +106,10 @@ class Encoding:
         problems: dict[int, Problem] = {}
         for own in self._passes.values():
             rows: list[tuple[int, Item]] = []
-            readers = list(own.readers.values())
+            readers, makers = list(own.readers.values()), own.makers
             for group in groups(self._contents(items, own, rows, problems), at_once(own.encoder)):
                 chosen, rows[:] = rows[: len(group)], rows[len(group) :]
-                for (i, row), outcome in zip(chosen, self._group(own.encoder, readers, group), strict=True):
+                for (i, row), outcome in zip(chosen, arrays_of(own.encoder, makers, group, self._ahead), strict=True):
                     if isinstance(outcome, Problem):
                         problems[i] = outcome
                     else:
@@ -104,6 +120,20 @@ class Encoding:
                     _fill(item, item, partial(_read, name, field), problems, i)
         return problems
 
+    def ahead(self, texts: Sequence[str]) -> Waiting:
+        """Have the encoders on a GPU read texts now; `fill` finds the results until what is returned is closed.
+
+        Safe on any thread. What is wrong with a text, `fill` says when it comes to it; languages are not asked for.
+        """
+        waiting = self._ahead.begin()
+        items = [Item("", text, {}, {}, {}, 0) for text in texts]
+        for own in self._passes.values():
+            if own.encoder.kind == "text" and at_once(own.encoder) > 1:
+                for group in groups(self._contents(items, own, [], {}), at_once(own.encoder)):
+                    arrays_of(own.encoder, own.makers, group, waiting)
+        self._ahead.hold(waiting)
+        return waiting
+
     def _contents(
         self, items: Sequence[Item], own: _Pass, rows: list[tuple[int, Item]], problems: dict[int, Problem]
     ) -> Iterator[Any]:
@@ -113,6 +143,8 @@ class Encoding:
         """
         encoder = own.encoder
         languages = languages_of(encoder) if encoder.kind == "text" else None
+        by_passage = own.by_passage and encoder.kind == "text"
+        whole = fitting(encoder, [item.text or "" for item in items]) if by_passage else [True] * len(items)
         for i, item in enumerate(items):
             if i in problems:
                 continue
@@ -121,7 +153,7 @@ class Encoding:
                 continue
             try:
                 content = _content(item, encoder, self._stored)
-                parts = [] if content is None or not own.by_passage else passages(encoder, content)
+                parts = [] if content is None or whole[i] else passages(encoder, content)
             except (ZipfianError, OSError) as error:
                 problems[i] = error
                 continue
@@ -143,20 +175,15 @@ class Encoding:
                 f"texts in {named(language)} are left out of the field{'s' * (len(names) > 1)} {' and '.join(names)}, "
                 f"whose encoder reads {listed(languages_of(encoder) or ())} only; the words find them, and so does a "
                 "field 'multilingual' if it reads the language",
-                UnreadTexts, stacklevel=10,
+                UnreadTexts, stacklevel=9,
             )  # fmt: skip
-
-    def _group(
-        self, encoder: Encoder[Any], readers: list[Reader], contents: Sequence[Any]
-    ) -> Iterator[dict[str, Arrays] | Problem]:
-        makers = {form: make for reader in readers for form, make in reader.makers.items()}
-        return arrays_of(encoder, makers, contents, self._cache)
 
 
 def arrays_of(
-    encoder: Encoder[Any], makers: Mapping[str, Maker], contents: Sequence[Any], cache: EncodingCache | None
+    encoder: Encoder[Any], makers: Mapping[str, Maker], contents: Sequence[Any], cache: Kept | None
 ) -> Iterator[dict[str, Arrays] | Problem]:
     """The arrays of each content by form, in order: from the cache, or made now and kept there."""
+    keys = {form: cache_key(encoder, form) for form in makers}
     made: dict[int, dict[str, Arrays] | Problem] = {}
     hashes: dict[int, str] = {}
     for i, content in enumerate(contents):
@@ -165,7 +192,7 @@ def arrays_of(
         except (ZipfianError, OSError) as error:
             made[i] = error
             continue
-        known = _known(encoder, makers, hashes[i], cache)
+        known = _known(keys, hashes[i], cache)
         if known is not None:
             made[i] = known
     missing = [i for i in range(len(contents)) if i not in made]
@@ -177,26 +204,27 @@ def arrays_of(
             return i, outcome
         try:
             return i, {form: make(outcome) for form, make in makers.items()}
+        except (DeviceFailed, DeviceMemory):
+            raise  # no fault of the item: skipped as if it were, all that come after it would be, too
         except ZipfianError as error:
             return i, error
 
-    threads = getattr(encoder, "threads", 1)
+    # What a GPU made of all of them is here: cutting out one's part takes less time than handing it to a thread.
+    threads = getattr(encoder, "threads", 1) if at_once(encoder) == 1 else 1
     for i, result in side_by_side(read, list(zip(missing, outcomes, strict=True)), threads):
         made[i] = result
         if cache is not None and isinstance(result, dict):
             for form, arrays in result.items():
-                cache.put(cache_key(encoder, form), hashes[i], arrays)
+                cache.keep(encoder, keys[form], hashes[i], arrays)
     return (made[i] for i in range(len(contents)))
 
 
-def _known(
-    encoder: Encoder[Any], makers: Mapping[str, Maker], content: str, cache: EncodingCache | None
-) -> dict[str, Arrays] | None:
+def _known(keys: Mapping[str, str], content: str, cache: Kept | None) -> dict[str, Arrays] | None:
     if cache is None:
         return None
     found: dict[str, Arrays] = {}
-    for form in makers:
-        arrays = cache.get(cache_key(encoder, form), content)
+    for form, key in keys.items():
+        arrays = cache.get(key, content)
         if arrays is None:
             return None
         found[form] = arrays

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.collection.ahead import Waiting
 from zipfian.collection.collection import Collection
 from zipfian.collection.duplicates import Duplicates, find_duplicates
 from zipfian.collection.facets import Facet, count_column
@@ -115,6 +116,9 @@ class FolderCollection(Collection):
     ) -> int:
         with self._lock:
             return self._writing().put(items, existing, progress, skipped)
+
+    def ahead(self, texts: Sequence[str]) -> Waiting:
+        return self._writing().encoding.ahead(texts)  # without the lock, which `add` holds meanwhile
 
     def _update(self, items: Iterable[Any], progress: Callable[[int], None] | None) -> int:
         with self._lock:
@@ -226,6 +230,10 @@ class FolderCollection(Collection):
     def count(self, where: Mapping[str, Any] | None = None) -> int:
         searcher = self.searcher()
         return searcher.count(searcher.mask(where))
+
+    def _present(self, ids: Sequence[str]) -> list[bool]:
+        found: list[bool] = (self.searcher().find(ids) >= 0).tolist()
+        return found
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and bool(self.searcher().find([id])[0] >= 0)

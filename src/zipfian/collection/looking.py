@@ -173,6 +173,10 @@ class Looking:
         """How the terms of a `field` are spread over the documents: how many, and how frequent at which rank."""
         return self._vocabulary(field)
 
+    def present(self, ids: Sequence[str]) -> list[bool]:
+        """Which of these `ids` the last commit has, looked up together."""
+        return self._present(ids)
+
     def terms_of(self, id: str, field: str) -> Terms | None:
         """The heaviest terms that are stored of document `id` in a `field` of numbered terms; None: it has none."""
         return self._terms_of(id, field)
@@ -181,6 +185,9 @@ class Looking:
 
     def _documents(self, where: Mapping[str, Any] | None) -> Iterator[Document]:
         raise _not_here("listing documents")
+
+    def _present(self, ids: Sequence[str]) -> list[bool]:
+        raise _not_here("looking many ids up")
 
     def _facets(self, names: Sequence[str], where: Mapping[str, Any] | None, limit: int) -> dict[str, Facet]:
         raise _not_here("counting values")

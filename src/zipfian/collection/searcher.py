@@ -15,6 +15,7 @@ from zipfian.collection.settings import Settings
 from zipfian.errors import InvalidInput, shown
 from zipfian.fields.base import VectorField
 from zipfian.fields.reader import unit
+from zipfian.index.docstore import hashes_of
 from zipfian.index.passages import rows_of
 from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot
@@ -110,8 +111,9 @@ class Searcher:
     def find(self, ids: Sequence[str]) -> Ints:
         """The numbers of live documents, -1 where there is none."""
         out = np.full(len(ids), -1, np.int64)
+        wanted = hashes_of(ids)
         for base, segment in zip(self.bases.tolist(), self.snapshot.segments, strict=False):
-            docs = segment.docs.find_many(ids)
+            docs = segment.docs.find_many(ids, wanted)
             there = np.flatnonzero(docs >= 0)
             there = there[segment.live[docs[there]]]
             out[there] = base + docs[there]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from zipfian.errors import InvalidInput, LimitExceeded, shown
 from zipfian.fields.base import Field
 from zipfian.fields.item import Item
 from zipfian.index.commit import Writer
+from zipfian.index.docstore import hashes_of
 from zipfian.index.manifest import Manifest
 from zipfian.index.merge import merge_segments
 from zipfian.index.metadata import ColumnType, check_metadata
@@ -58,6 +60,7 @@ class Store:
         self.memory_bytes = memory_bytes
         self._encodings = encodings
         self._encoding: Encoding | None = None
+        self._making = threading.Lock()
         self._load()
 
     def _load(self) -> None:
@@ -96,12 +99,12 @@ class Store:
                     continue
                 if len(chunk.items) >= _LOOKUP or self._nbytes + chunk.nbytes > self.memory_bytes:
                     full, chunk = chunk, _Chunk({}, {})
-                    taken += self._keep(full.items, existing, skipped)
+                    taken += self._keep(full.items, existing, skipped, columns=full.columns)
                     chunk = _Chunk(self.settings.columns, self._dims)
                     if progress:
                         progress(taken)
         finally:
-            taken += self._keep(chunk.items, existing, skipped)
+            taken += self._keep(chunk.items, existing, skipped, columns=chunk.columns)
         if progress:
             progress(taken)
         return taken
@@ -179,8 +182,15 @@ class Store:
             self.flush()
         return taken
 
-    def _keep(self, items: Sequence[Item], existing: Existing, skipped: Skipped | None, encoded: bool = False) -> int:
-        """Encode and take the documents that may be taken; the first that may not is an error after those before it."""
+    def _keep(
+        self, items: Sequence[Item], existing: Existing, skipped: Skipped | None, encoded: bool = False,
+        columns: Mapping[str, ColumnType] | None = None,
+    ) -> int:  # fmt: skip
+        """Encode and take the documents that may be taken; the first that may not is an error after those before it.
+
+        `columns` are the types with all of them: where these are the collection's own, none adds anything.
+        """
+        known = columns is self.settings.columns
         wanted: list[tuple[Item, tuple[str, int] | None]] = []
         seen: set[str] = set()
         refused: Problem | None = None
@@ -195,7 +205,7 @@ class Store:
             seen.add(item.id)
             wanted.append((item, place))
         self.settings = self.settings.tell([item for item, _ in wanted])
-        problems = {} if encoded else self._encode([item for item, _ in wanted])
+        problems = {} if encoded or not self.encoding else self.encoding.fill([item for item, _ in wanted])
         taken = 0
         for i, (item, place) in enumerate(wanted):
             if i in problems:
@@ -204,7 +214,7 @@ class Store:
                     break
                 skipped(item.id, problems[i])
                 continue
-            self._take(item, place)
+            self._take(item, place, known)
             taken += 1
         if self._nbytes > self.memory_bytes:
             self.flush()
@@ -212,22 +222,26 @@ class Store:
             raise refused
         return taken
 
-    def _encode(self, items: Sequence[Item]) -> dict[int, Problem]:
-        if self._encoding is None:
-            self._encoding = Encoding(self.settings.fields, self._encodings)
-        return self._encoding.fill(items) if self._encoding else {}
+    @property
+    def encoding(self) -> Encoding:
+        """The encoders of the fields; those who have them read ahead ask for it on other threads."""
+        with self._making:
+            if self._encoding is None:
+                self._encoding = Encoding(self.settings.fields, self._encodings)
+            return self._encoding
 
-    def _take(self, item: Item, place: tuple[str, int] | None) -> None:
+    def _take(self, item: Item, place: tuple[str, int] | None, known: bool = False) -> None:
+        """Have a document wait for the next segment; `known`: its columns are the collection's already."""
         waiting = self._items.get(item.id)
         if waiting is not None:
             self._nbytes -= waiting.nbytes
             del self._items[item.id]  # so that it moves to the end: order is that of the last upsert
         elif place is not None:
             self._gone.setdefault(place[0], set()).add(place[1])
-        # only now is it certain that the document is taken: what it adds to the collection's types counts
-        _, columns = check_metadata(item.metadata, self.settings.columns)
-        if columns is not self.settings.columns:
-            self.settings = self.settings.with_columns(columns)
+        if not known:  # only now is it certain that it is taken: what it adds to the collection's types counts
+            _, columns = check_metadata(item.metadata, self.settings.columns)
+            if columns is not self.settings.columns:
+                self.settings = self.settings.with_columns(columns)
         rows = [item, *(parts[0] for parts in item.passages.values())]
         self._dims.update((name, len(vector)) for row in rows for name, vector in row.vectors.items())
         item.image = None  # encoded by now
@@ -267,10 +281,13 @@ class Store:
         out: list[tuple[str, int] | None] = [None] * len(ids)
         if not ids:
             return out
+        wanted = hashes_of(ids)
         for seg_id, reader in self._readers.items():
             gone = self._gone.get(seg_id, ())
-            for i, doc in enumerate(reader.docs.find_many(ids).tolist()):
-                if doc >= 0 and doc not in gone and reader.live[doc]:
+            docs = reader.docs.find_many(ids, wanted)
+            for i in np.flatnonzero(docs >= 0).tolist():
+                doc = int(docs[i])
+                if doc not in gone and reader.live[doc]:
                     out[i] = (seg_id, doc)
         return out
 
@@ -434,11 +451,12 @@ class _Chunk:
     def __init__(self, columns: Mapping[str, ColumnType], dims: Mapping[str, int]) -> None:
         self.items: list[Item] = []
         self.nbytes = 0
-        self._columns = columns
+        self.columns = columns
+        """The collection's own until a document adds to them."""
         self._dims = dict(dims)
 
     def add(self, raw: Any, settings: Settings) -> None:
-        item, self._columns = check_item(raw, settings, self._columns, self._dims)
+        item, self.columns = check_item(raw, settings, self.columns, self._dims)
         self._dims.update((name, len(vector)) for name, vector in item.vectors.items())
         self.items.append(item)
         self.nbytes += item.nbytes

@@ -113,7 +113,7 @@ class WindowedTexts(ABC):
 
     def count_tokens(self, items: Sequence[str]) -> list[int]:
         """Word pieces of each of `items`, special ones left out; for estimates, and cheap beside encoding."""
-        return [len(p) if isinstance(p, Pieces) else 0 for p in self._pieces().tokenize(items)]
+        return self._pieces().counts(items)
 
     def _plan(self, items: Sequence[str]) -> Plan:
         if isinstance(items, str):

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from zipfian.compiled.folder import root
+from zipfian.encode.base import at_once
 from zipfian.encode.images import ImageSource
 from zipfian.errors import DiskFull, InvalidInput, LimitExceeded, NotAFile, shown
 from zipfian.limits import MAX_IMAGE_BYTES
@@ -64,6 +65,7 @@ class EncodingCache:
     def __init__(self, path: Path | None = None, *, max_bytes: int | None = None) -> None:
         """`max_bytes` is the limit for this object; by default the folder's own, or `DEFAULT_MAX_BYTES`."""
         self.path = root() / "encodings" if path is None else path
+        self._folder = os.fspath(self.path)
         self.max_bytes = self._kept_limit() if max_bytes is None else _checked(max_bytes)
         self.problem: str | None = None
         """Why nothing more is stored, once the disk refused."""
@@ -89,7 +91,7 @@ class EncodingCache:
         data = seal(pack(arrays))
         if self.problem is not None or len(data) > self.max_bytes:
             return False
-        path = self._place(fingerprint, content)
+        path = Path(self._place(fingerprint, content))
         try:
             with self._lock:
                 self._make_room(len(data))
@@ -104,6 +106,12 @@ class EncodingCache:
             )
             return False
         return True
+
+    def keep(self, encoder: object, fingerprint: str, content: str, arrays: Mapping[str, Array]) -> None:
+        """Store what `encoder` has just made, unless it did so on a GPU: that makes it again in less time than writing
+        and reading a file takes, and a million texts would push everything else out."""
+        if at_once(encoder) == 1:
+            self.put(fingerprint, content, arrays)
 
     def size(self) -> int:
         """Bytes of all entries."""
@@ -137,9 +145,9 @@ class EncodingCache:
             return DEFAULT_MAX_BYTES
         return int(said) if said.isdigit() else DEFAULT_MAX_BYTES
 
-    def _place(self, fingerprint: str, content: str) -> Path:
+    def _place(self, fingerprint: str, content: str) -> str:
         made = hashlib.sha256(f"{fingerprint}\0{content}".encode()).hexdigest()
-        return self.path / made[:2] / f"{made[2:40]}{_SUFFIX}"
+        return f"{self._folder}{os.sep}{made[:2]}{os.sep}{made[2:40]}{_SUFFIX}"  # a Path takes longer than looking
 
     def _make_room(self, wanted: int) -> None:
         if self._total is None:
@@ -163,9 +171,9 @@ class EncodingCache:
                 found = path.stat()
                 yield path, found.st_size, found.st_mtime
 
-    def _remove(self, path: Path) -> None:
+    def _remove(self, path: Path | str) -> None:
         with contextlib.suppress(OSError):
-            path.unlink()
+            os.unlink(path)
 
 
 def _checked(max_bytes: int) -> int:

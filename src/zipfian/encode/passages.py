@@ -13,12 +13,15 @@ longer ones. Titles gave articles another .01 to .02.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
+
+from zipfian.errors import ZipfianError
 
 Count = Callable[[Sequence[str]], Sequence[float]]
 """What share of the window each of some texts fills; above 1 it does not fit. Shares of neighbours add up, about."""
@@ -60,6 +63,9 @@ _COUNTED_CHARS = 1 << 15
 _AT_ONCE = 256
 """Pieces counted together."""
 
+_TOGETHER_CHARS = 1 << 20
+"""Of many texts that are counted together."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
@@ -72,19 +78,54 @@ class _Piece:
     """The boundary it begins at, by how coarse it is: a section (1), a line, a sentence (3), words or characters."""
 
 
+def fitting(encoder: Any, texts: Sequence[str]) -> list[bool]:
+    """Of which texts it is known that an encoder reads them at once, so that `passages` need not be asked.
+
+    Longer ones are counted together, which a tokenizer does on all cores.
+    """
+    window = _window(encoder)
+    if window is None:
+        return [True] * len(texts)
+    out = [len(text) <= window for text in texts]  # no token has less than a character
+    open_, chars = list[int](), 0
+    for i, text in enumerate(texts):
+        if out[i] or len(text) > _COUNTED_CHARS:
+            continue
+        open_.append(i)
+        chars += len(text)
+        if chars >= _TOGETHER_CHARS:
+            _mark(encoder, texts, open_, window, out)
+            open_, chars = [], 0
+    _mark(encoder, texts, open_, window, out)
+    return out
+
+
+def _mark(encoder: Any, texts: Sequence[str], some: Sequence[int], window: int, out: list[bool]) -> None:
+    """Count some of the texts; where one of them is bad, none is known to fit."""
+    if some:
+        with contextlib.suppress(ZipfianError, OSError):
+            for i, tokens in zip(some, encoder.count_tokens([texts[i] for i in some]), strict=True):
+                out[i] = tokens <= window
+
+
 def passages(encoder: Any, text: str) -> list[Span]:
     """The parts in which an encoder of texts reads a text: one, if it fits into its window.
 
     An encoder that has no window, or was told to read the beginning of a long text alone, reads every text at once.
     """
-    size = getattr(encoder, "max_tokens", None)
-    if size is None or getattr(encoder, "long_texts", "windows") != "windows":
-        return [(0, len(text))]
-    window = size - 2  # less the tokens that begin and end one
-    if len(text) <= window or _tokens(encoder, [text])[0] <= window:  # no token has less than a character
+    window = _window(encoder)
+    if window is None or len(text) <= window or _tokens(encoder, [text])[0] <= window:
         return [(0, len(text))]
     room = min(MOST_TOKENS, window // 2)
     return cut(text, lambda texts: [n / room for n in _tokens(encoder, texts)])
+
+
+def _window(encoder: Any) -> int | None:
+    """Tokens of a text that an encoder reads at once; None: all of it."""
+    size = getattr(encoder, "max_tokens", None)
+    if size is None or getattr(encoder, "long_texts", "windows") != "windows":
+        return None
+    return int(size) - 2  # less the tokens that begin and end one
 
 
 def _tokens(encoder: Any, texts: Sequence[str]) -> list[int]:

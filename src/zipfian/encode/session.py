@@ -7,9 +7,11 @@ synchronisation at every operator and makes sums depend on the number of threads
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -62,6 +64,22 @@ class Session:
         return result
 
 
+TURN_S = 0.0005
+"""How long one thread keeps Python to itself while others wait. Each of the hundred steps of a pass on a GPU lets go of
+it for an instant, in which a thread that reads or writes may take it, and keep it for the usual 5 ms while the GPU has
+nothing to do. A pass of nearly no work beside a busy thread took 6 ms with that, 3.6 ms with this, alone 1.3 ms."""
+
+
+@contextmanager
+def _quick_turns() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, TURN_S))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
 def side_by_side(work: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
     """`work` done on each job, in whatever order they finish; at most two jobs a thread wait at any time."""
     if threads == 1:
@@ -91,7 +109,7 @@ def in_order(
     No more than `ahead` jobs, by default `threads`, are begun and not yet handed over, so memory stays bounded. After
     an error no further job begins, and those under way come to their end before it is raised.
     """
-    with ThreadPoolExecutor(threads, thread_name_prefix="zipfian") as pool:
+    with _quick_turns(), ThreadPoolExecutor(threads, thread_name_prefix="zipfian") as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for job in jobs:

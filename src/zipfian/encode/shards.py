@@ -130,6 +130,7 @@ class ShardedCache(EncodingCache):
         self.missing = 0
         """Items that were in no shard and in no cache, and were encoded here."""
         self._last = ""
+        self._counting = threading.Lock()
 
     def get(self, fingerprint: str, content: str) -> dict[str, Array] | None:
         """From the first shard that has it, or from the cache."""
@@ -139,11 +140,12 @@ class ShardedCache(EncodingCache):
                 return arrays
         return super().get(fingerprint, content)
 
-    def put(self, fingerprint: str, content: str, arrays: Mapping[str, Array]) -> bool:
-        """Keep what had to be encoded here in the cache."""
-        self.missing += content != self._last  # the forms of an item come one after the other
-        self._last = content
-        return super().put(fingerprint, content, arrays)
+    def keep(self, encoder: object, fingerprint: str, content: str, arrays: Mapping[str, Array]) -> None:
+        """Count what had to be encoded here, and keep it in the cache."""
+        with self._counting:
+            self.missing += content != self._last  # the forms of an item come one after the other
+            self._last = content
+        super().keep(encoder, fingerprint, content, arrays)
 
     def check_forms(self, wanted: Iterable[Form]) -> list[str]:
         """Refuse shards that were encoded with anything else than `wanted`; remarks on what is not complete."""
@@ -287,6 +289,10 @@ class ShardWriter(EncodingCache):
             if self._waiting_bytes >= PART_BYTES or self._clock() - self._since >= PART_SECONDS:
                 self.flush()
         return True
+
+    def keep(self, encoder: object, fingerprint: str, content: str, arrays: Mapping[str, Array]) -> None:
+        """Take an entry in, whatever made it: that is what a shard is for."""
+        self.put(fingerprint, content, arrays)
 
     def flush(self) -> None:
         """Write what waits as a part, and name it in the manifest."""

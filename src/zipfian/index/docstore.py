@@ -67,6 +67,11 @@ def id_hashes(raw: Sequence[bytes]) -> npt.NDArray[np.uint64]:
     return np.fromiter((id_hash(r) for r in raw), np.uint64, len(raw))
 
 
+def hashes_of(ids: Sequence[str]) -> npt.NDArray[np.uint64]:
+    """The hashes of ids that are looked for; what cannot be encoded is no stored id, and will not match."""
+    return id_hashes([i.encode("utf-8", "replace") for i in ids])
+
+
 class DocStoreReader:
     """A document file open for reading; safe to share between threads."""
 
@@ -144,14 +149,14 @@ class DocStoreReader:
         """The document that has this id, deleted or not; -1 when there is none."""
         return int(self.find_many([id])[0])
 
-    def find_many(self, ids: Sequence[str]) -> Ints:
-        """The document of each id, -1 where there is none."""
+    def find_many(self, ids: Sequence[str], wanted: npt.NDArray[np.uint64] | None = None) -> Ints:
+        """The document of each id, -1 where there is none; `wanted`: what `hashes_of` gave, for many files once."""
         found = np.full(len(ids), -1, np.int64)
         if not self.n_docs:
             return found
-        raw = [i.encode("utf-8", "replace") for i in ids]  # what cannot be encoded is no stored id: it will not match
         hashes, docs = self.hashes
-        wanted = id_hashes(raw)
+        if wanted is None:
+            wanted = hashes_of(ids)
         low, high = np.searchsorted(hashes, wanted, "left"), np.searchsorted(hashes, wanted, "right")
         for i in np.flatnonzero(low < high).tolist():
             for doc in docs[int(low[i]) : int(high[i])].tolist():  # more than one only if hashes collide

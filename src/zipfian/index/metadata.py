@@ -10,6 +10,7 @@ empty list to a list of anything. Every other change is an error at `add`, befor
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Mapping
@@ -60,6 +61,9 @@ def infer_column_type(value: Any) -> ColumnType:
     >>> infer_column_type(3), infer_column_type(["a", "b"]), infer_column_type("2024-01-31")
     ('integer', 'list[string]', 'string')
     """
+    if type(value) is str:  # most are: asked first
+        _check_text(value)
+        return "string"
     if isinstance(value, list | tuple):
         kinds = {_scalar_type(v) for v in value}
         if not kinds:
@@ -120,6 +124,12 @@ def check_column_name(name: Any) -> None:
     """`InvalidInput` unless `name` can be the name of a metadata column."""
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"a metadata column needs a name, got {shown(name)}")
+    _check_name(str(name))
+
+
+@functools.lru_cache(maxsize=1_024)
+def _check_name(name: str) -> None:
+    """Remembered where it is good: every document brings the same few."""
     if len(name) > MAX_NAME_CHARS:
         raise LimitExceeded(f"a metadata column name has {len(name)} characters; the limit is {MAX_NAME_CHARS}")
     if name in RESERVED or name.startswith("$"):
@@ -186,6 +196,8 @@ def _scalar_type(value: Any) -> ScalarType:
 
 def _plain(value: Any) -> Any:
     """Lists of values only: a list within a list stays what it is, and is refused by its type."""
+    if type(value) is str:
+        return value
     if isinstance(value, list | tuple):
         if len(value) > MAX_METADATA_BYTES // 2:  # a digit and a comma each
             raise LimitExceeded(f"a list of {len(value):,} values; metadata have at most {MAX_METADATA_BYTES:,} bytes")

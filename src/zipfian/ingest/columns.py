@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,21 +45,7 @@ class Columns:
 
     def roles(self, present: Iterable[str]) -> Roles:
         """Which of the columns of a record, or of a table, hold what."""
-        usual: dict[str, str] = {}
-        for name in present:
-            usual.setdefault(name.strip().lower(), name)
-            usual[name] = name  # as it is written goes before what only looks like it
-
-        def of(names: Iterable[str]) -> tuple[str, ...]:
-            return tuple(dict.fromkeys(usual[name] for name in names if name in usual))
-
-        return Roles(
-            id=next(iter(of([self.id] if self.id else ID_COLUMNS)), None),
-            texts=of(self.texts),
-            title=next(iter(of(TITLE_COLUMNS)), None),
-            names=of(NAME_COLUMNS) if self.text is None else (),
-            image=next(iter(of([self.picture])), None),
-        )
+        return _roles(self, tuple(present))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +70,26 @@ class Roles:
     def plain(self) -> frozenset[str]:
         """Columns whose values stay texts, whatever they look like."""
         return frozenset(name for name in (self.id, *self.texts, self.title, *self.names, self.image) if name)
+
+
+@functools.lru_cache(maxsize=16)
+def _roles(columns: Columns, present: tuple[str, ...]) -> Roles:
+    """Remembered: the records of a file mostly have the same columns."""
+    usual: dict[str, str] = {}
+    for name in present:
+        usual.setdefault(name.strip().lower(), name)
+        usual[name] = name  # as it is written goes before what only looks like it
+
+    def of(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(usual[name] for name in names if name in usual))
+
+    return Roles(
+        id=next(iter(of([columns.id] if columns.id else ID_COLUMNS)), None),
+        texts=of(columns.texts),
+        title=next(iter(of(TITLE_COLUMNS)), None),
+        names=of(NAME_COLUMNS) if columns.text is None else (),
+        image=next(iter(of([columns.picture])), None),
+    )
 
 
 def check_columns(path: Path, present: list[str], columns: Columns) -> Roles:

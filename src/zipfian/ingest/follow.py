@@ -3,24 +3,29 @@
 A text is unchanged when it and its metadata equal what the collection holds. A picture is unchanged when its file has
 the size and time it had, or else the same sha256; these three are kept in the metadata. Each document carries the
 source it came from; only documents of the same source are ever removed. Commits on the way make a long run resumable:
-after a kill, the same call goes on where it was, and what was encoded since is still in the encode cache.
+after a kill, the same call goes on where it was, and what was encoded since is still in the encode cache. Encoders on a
+GPU, whose work is not kept there, read some batches ahead of the one that is written; nothing else changes by it.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from zipfian.collection.following import BadItem, Synced
+from zipfian.collection.items import check_id
 from zipfian.encode.exif import EXIF_COLUMNS, photo_metadata
 from zipfian.encode.picture_files import HASH_COLUMN, SIZE_COLUMN, Stamp
 from zipfian.encode.registry import taken_at_once
-from zipfian.errors import InvalidInput, LimitExceeded, shown
+from zipfian.encode.session import in_order
+from zipfian.errors import DeviceFailed, InvalidInput, LimitExceeded, shown
 from zipfian.ingest.fitting import Fitting
 from zipfian.ingest.items import FoundDocument
+from zipfian.ingest.lookup import looked_up
 from zipfian.ingest.source import Source, open_source
 from zipfian.limits import MAX_IMAGE_BYTES
 from zipfian.storage.regular import look
@@ -43,6 +48,9 @@ ADD_CHARS = 16 * 1024 * 1024
 ADD_ENCODED_CHARS = 60_000
 """Documents are handed over in pieces of at most so many, and about so many characters; smaller ones where each costs
 an encoder's time, so that progress is seen."""
+
+AHEAD = 3
+"""Batches under way where encoders are on a GPU: one is read and tokenised, one encoded, one written."""
 
 COMMIT_EVERY = 10_000
 """Changed documents after which a run commits, where nobody says otherwise."""
@@ -158,6 +166,8 @@ class Sync:
         fields = collection.fields.values()
         self._encodes_text = any(field.encoder is not None and field.reads == "text" for field in fields)
         self._times = max((taken_at_once(field.encoder) for field in fields if field.encoder is not None), default=1)
+        self._ahead = self._times > 1
+        """Whether batches are read ahead; then what is bad in one is told when its turn comes, as without."""
         self._pictures = any(field.reads == "image" for field in fields)
         self._bad, self._prefix, self._take_over = on_bad, prefix, take_over
         self._keep_missing, self._commit_every = keep_missing, commit_every
@@ -171,26 +181,28 @@ class Sync:
         """Files that were taken for Windows-1252."""
         self._fitting = Fitting(collection.columns)
         self._uncommitted = 0
+        self._written = 0
+        """Batches that are through."""
 
     def run(self, progress: Callable[[int], None] | None = None) -> Synced:
         """Add and update, then remove what this source no longer has; `progress` as for `sync`."""
-        waiting = self._batch()
+        told = progress or (lambda _: None)
+        batches = self._batches(told)
         passed = 0
-        for item in self.source:
-            passed += 1
-            change = self._change(item)
-            if change is not None:
-                waiting.add(*change)
-            if waiting.full:
-                self._write(waiting)
-                waiting = self._batch()
-            if progress is not None and not waiting.changes:
-                progress(passed)
+        try:
+            with closing(in_order(self._encoded, batches, AHEAD) if self._ahead else batches) as turns:
+                for batch in turns:
+                    with batch.encodings:
+                        self._write(batch)
+                    passed = batch.passed
+                    self._written += 1
+                    told(passed)
+        except DeviceFailed:
+            if self._uncommitted:  # no cache has it
+                self._commit()
+            raise
         if not passed:  # a folder that is not mounted looks like this: nothing is removed because of it
             raise self.source.nothing()
-        self._write(waiting)
-        if progress is not None:
-            progress(passed)
         self._remove()
         if self._uncommitted:
             self._commit()
@@ -198,11 +210,46 @@ class Sync:
         self.done.left_out = dict(self._fitting.left_out)
         return self.done
 
+    def _batches(self, progress: Callable[[int], None]) -> Generator[_Batch, None, None]:
+        """The source in pieces to be written, the last of them with whatever ended it."""
+        batch = self._batch()
+        passed = made = 0
+        try:
+            for item, there in looked_up(self.collection, self.source, self._prefix):
+                passed += 1
+                change = self._change(item, there, batch)
+                if change is not None:
+                    batch.add(*change)
+                batch.passed = passed
+                if batch.full:
+                    made += 1
+                    yield batch
+                    batch = self._batch()
+                    batch.passed = passed
+                elif not batch.changes and made == self._written:
+                    progress(passed)
+        except Exception as error:
+            if not self._ahead:
+                raise
+            batch.error = error  # those before it are written first, as they would have been
+        yield batch
+
     def _batch(self) -> _Batch:
         return _Batch(self._encodes_text, self._pictures, self._times)
 
+    def _encoded(self, batch: _Batch) -> _Batch:
+        """Have the encoders read a batch; on other threads than the one that writes."""
+        if batch.error is None:
+            texts = (document.text for document, _ in batch.changes)
+            batch.encodings = self.collection.ahead([text for text in texts if text])
+        return batch
+
     def _write(self, batch: _Batch) -> None:
         """Hand documents over; what turns out to be unreadable is skipped or fatal, as the policy says."""
+        for bad in batch.bad:
+            self._tell(bad)
+        if batch.error is not None:
+            raise batch.error
         if not batch.changes:
             return
         refused: dict[str, str] = {}
@@ -216,7 +263,7 @@ class Sync:
         )
         for document, is_new in batch.changes:
             if document.id in refused:
-                self._on_bad(BadItem(document.where, _without(refused[document.id], document), None))
+                self._tell(BadItem(document.where, _without(refused[document.id], document), None))
             elif is_new:
                 self.done.added += 1
             else:
@@ -226,10 +273,10 @@ class Sync:
         if self._uncommitted >= self._commit_every or (late and self._uncommitted):
             self._commit()
 
-    def _change(self, item: FoundDocument | BadItem) -> tuple[FoundDocument, bool] | None:
-        """The document if it has to be written, and whether it is new."""
+    def _change(self, item: FoundDocument | BadItem, there: bool, batch: _Batch) -> tuple[FoundDocument, bool] | None:
+        """The document if it has to be written, and whether it is new; what is bad is noted in the batch."""
         if isinstance(item, BadItem):
-            self._on_bad(item)
+            self._on_bad(item, batch)
             return None
         if item.guessed is not None:
             self._guessed.add(item.guessed)
@@ -239,7 +286,7 @@ class Sync:
             problem = (
                 f"the id {document.id!r} appears twice in this source; name another column (id_column, --id-column)"
             )
-            self._on_bad(BadItem(item.where, problem))
+            self._on_bad(BadItem(item.where, problem), batch)
             return None
         if not (document.text or "").strip():
             if document.image is None:
@@ -249,15 +296,16 @@ class Sync:
                 self.done.uncaptioned += 1
                 return None
         try:
-            old = self.collection.get(document.id)
+            check_id(document.id)
+            old = self.collection.get(document.id) if there else None
         except (InvalidInput, LimitExceeded) as problem:  # an id that no document can have
-            self._on_bad(BadItem(item.where, str(problem)))
+            self._on_bad(BadItem(item.where, str(problem)), batch)
             return None
         self._seen.add(document.id)
         if old is None:
             return document, True
         if against := self._owned(document, old):
-            self._on_bad(BadItem(item.where, against))
+            self._on_bad(BadItem(item.where, against), batch)
             return None
         if self._same(document, old):
             self.done.unchanged += 1
@@ -313,7 +361,17 @@ class Sync:
             if document is not None and document.metadata.get(SOURCE_COLUMN) == self.name:
                 yield doc_id
 
-    def _on_bad(self, bad: BadItem) -> None:
+    def _on_bad(self, bad: BadItem, batch: _Batch) -> None:
+        """Something of a batch that is being read is bad."""
+        if bad.id is not None:
+            self._seen.add(self._prefix + bad.id)
+        if self._ahead:
+            batch.bad.append(bad)
+        else:
+            self._tell(bad)
+
+    def _tell(self, bad: BadItem) -> None:
+        """Something is bad: an error, or noted, as the policy says."""
         if self._bad == "fail":
             raise InvalidInput(f"{bad.where}: {bad.problem}; {LEAVE_OUT}")
         if callable(self._bad):
@@ -321,8 +379,6 @@ class Sync:
         self.done.bad.append(bad)
         if bad.rest:
             self._unread.append(bad.id)
-        if bad.id is not None:
-            self._seen.add(self._prefix + bad.id)
 
     def _commit(self) -> None:
         self.collection.commit()
@@ -338,6 +394,14 @@ class _Batch:
     def __init__(self, encodes_text: bool, looks_at_pictures: bool, times: int) -> None:
         """`times` as many texts as usual: an encoder on a GPU takes many at once."""
         self.changes: list[tuple[FoundDocument, bool]] = []
+        self.bad: list[BadItem] = []
+        """What was found to be bad on the way, where that is not told at once."""
+        self.error: Exception | None = None
+        """What ended the source: raised in the place of what would have been written."""
+        self.passed = 0
+        """Items of the source up to its end."""
+        self.encodings: AbstractContextManager[object] = nullcontext()
+        """What the encoders made of it, until it is written."""
         self._times = times
         self._encodes_text = encodes_text
         self._looks_at_pictures = looks_at_pictures

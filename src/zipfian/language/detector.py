@@ -193,6 +193,19 @@ def _weights(prior: Mapping[str, float] | None) -> Mapping[str, float]:
     """By language, above zero for all of them."""
     if not prior:
         return SHARES
+    if len(prior) == 1:  # what a collection says of all its texts: worked out once
+        ((code, weight),) = prior.items()
+        if type(weight) is float and weight == 1.0:
+            return _alone(code)
+    return _shared(prior)
+
+
+@functools.cache
+def _alone(code: str) -> Mapping[str, float]:
+    return _shared({code: 1.0})
+
+
+def _shared(prior: Mapping[str, float]) -> Mapping[str, float]:
     for code, weight in prior.items():
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
             raise InvalidInput(f"the prior of {code!r:.20} must be a finite number from 0, not {shown(weight)}")

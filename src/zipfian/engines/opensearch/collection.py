@@ -18,6 +18,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from zipfian.collection.ahead import Waiting
 from zipfian.collection.collection import Collection
 from zipfian.collection.facets import Facet
 from zipfian.collection.items import check_id
@@ -79,6 +80,9 @@ class OpenSearchCollection(Collection):
         self, items: Iterable[Any], existing: Existing, progress: Callable[[int], None] | None, skipped: Skipped | None
     ) -> int:
         return self._writer().put(items, existing, progress, skipped)
+
+    def ahead(self, texts: Sequence[str]) -> Waiting:
+        return self._writer().encoding.ahead(texts)
 
     def _update(self, items: Iterable[Any], progress: Callable[[int], None] | None) -> int:
         return self._writer().update(items, self.reader(), progress)
@@ -212,6 +216,9 @@ class OpenSearchCollection(Collection):
     def count(self, where: Mapping[str, Any] | None = None) -> int:
         reader = self.reader()
         return reader.count(reader.mask(where))
+
+    def _present(self, ids: Sequence[str]) -> list[bool]:
+        return self.reader().present(ids)
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and bool(id) and self.reader().present([id])[0]

@@ -48,9 +48,18 @@ class Writing:
         self._writer = Writer(layout.settings.posting_fields, layout.codes)
         self._cache = cache
         self._encoding: Encoding | None = None
+        self._making = threading.Lock()
         self._known: set[str] = set()
         self._sequence = 0
         self._lock = threading.RLock()
+
+    @property
+    def encoding(self) -> Encoding:
+        """The encoders of the fields; those who have them read ahead ask for it on other threads."""
+        with self._making:
+            if self._encoding is None:
+                self._encoding = Encoding(self.settings.fields, self._cache, by_passage=False)
+            return self._encoding
 
     @property
     def losses(self) -> Mapping[str, Loss]:
@@ -172,9 +181,7 @@ class Writing:
         if existing == "skip":
             items = self._absent(items)
         self._tell(items)
-        if self._encoding is None:
-            self._encoding = Encoding(self.settings.fields, self._cache, by_passage=False)
-        problems = self._encoding.fill(items) if self._encoding else {}
+        problems = self.encoding.fill(items) if self.encoding else {}
         taken = []
         try:
             for i, item in enumerate(items):
