@@ -17,10 +17,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu_bench import Bench, some_texts
+from benchmarks.gpu_busy import busy
 
 PIECES = (25, 120)
 HALF = ("--precision", "float16")
@@ -130,15 +132,18 @@ def main(arguments: Sequence[str]) -> int:
     stages.watch(Encoding, "fill", "give documents their terms and vectors")
     stages.watch(Collection, "add", "add documents")
     stages.watch(FolderCollection, "commit", "commit: words, segments, merges")
+    nothing: AbstractContextManager[dict[str, Any]] = nullcontext({})
+    watched = _on_device(command[command.index("--device") + 1]) if "--device" in command else nothing
     start = time.perf_counter()
-    status = zipfian(command)
-    seconds = time.perf_counter() - start
+    with watched as device:
+        status = zipfian(command)
+        seconds = time.perf_counter() - start
     found: dict[str, Any] = {
         "command": command[0], "seconds": seconds, "seconds_on_some_thread": stages.seconds,
-        "host_bytes": _most_memory(),
+        "host_bytes": _most_memory(), **device,
     }  # fmt: skip
-    if "--device" in command:
-        found |= _device(command[command.index("--device") + 1], seconds)
+    if device:
+        found["device_share"] = device["device_seconds"] / seconds
     Path(report).write_text(json.dumps(found), encoding="utf-8")
     return status
 
@@ -150,15 +155,16 @@ def _most_memory() -> int | None:
     return None if found is None else 1024 * int(found[1])
 
 
-def _device(device: str, seconds: float) -> dict[str, Any]:
-    """How long the device had work, as a share of the whole command, and the most bytes that it held."""
-    from zipfian.device import load_torch, torch_device
-    from zipfian.encode.device_time import device_time
+@contextmanager
+def _on_device(device: str) -> Iterator[dict[str, Any]]:
+    """What is filled when it ends: how long the device had work, and the most bytes that it held."""
+    from zipfian.encode.torch_bert import TorchBert
+    from zipfian.vocabulary._sae_device import DeviceProjection
 
-    busy = device_time(device).seconds()
-    place = torch_device(device)
-    held = int(load_torch("a GPU").cuda.max_memory_allocated(place)) if place.type == "cuda" else None
-    return {"device_seconds": busy, "device_share": busy / seconds, "device_bytes": held}
+    bench, found = Bench(device, quick=False, rounds=1), dict[str, Any]()
+    with busy(bench, (TorchBert, "run"), (DeviceProjection, "_block")) as account:
+        yield found
+        found |= {"device_seconds": account.seconds, "device_bytes": bench.memory()}
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from zipfian.device import Precision, from_host, running, torch_device
 from zipfian.encode.base import Outcome, Progress
-from zipfian.encode.device_time import device_time
 from zipfian.encode.on_device import Matrix, OnDevice
 from zipfian.encode.plan import Job
 from zipfian.encode.tokens import Pieces, PieceTokenizer
@@ -147,7 +146,7 @@ class DeviceTexts:
         self, torch: Any, windows: _Windows, precision: Precision
     ) -> tuple[Any, npt.NDArray[np.float64]]:  # fmt: skip
         """The vectors of all tokens, on the device, and the sums of the windows, here."""
-        with self._lock, device_time(self._device).working():
+        with self._lock:
             network = self._network(precision)
             flat = from_host(windows.pieces, network.device).long()
             table = from_host(windows.table(), network.device)

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from zipfian.device import Precision, running
-from zipfian.encode.device_time import device_time
 from zipfian.types import Encoded, FloatArray, IntArray
 
 Array = npt.NDArray[Any]
@@ -38,7 +37,7 @@ class Matrix:
         """What `project` makes of all rows; once for each `key`, whoever asks."""
         with self._lock:
             if key not in self._projected:
-                with running(self.device), device_time(self.device).working():
+                with running(self.device):
                     self._projected[key] = project(self._rows)
             return self._projected[key]
 
