@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zipfian.encode.passages import SHARED, Count, Reading, cut, passages
+from zipfian.encode.passages import SHARED, Count, Reading, cut, fitting, passages
+from zipfian.errors import InvalidInput
 
 
 def words(room: int) -> Count:
@@ -129,6 +130,27 @@ def test_a_book_is_counted_in_pieces() -> None:
     text = "\n\n".join(" ".join(f"w{i}" for i in range(40)) + "." for _ in range(1_500))
     spans = passages(Careful(), text)
     assert len(spans) > 6_000 and spans[0][0] == 0 and spans[-1][1] == len(text)
+
+
+def test_which_of_many_texts_fit_is_known_from_counting_them_together() -> None:
+    class Counting(Windowed):
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked: list[int] = []
+
+        def count_tokens(self, texts: list[str]) -> list[int]:
+            self.asked.append(len(texts))
+            if any("bad" in text for text in texts):
+                raise InvalidInput("a text that cannot be counted")
+            return super().count_tokens(texts)
+
+    texts = ["word", "word " * 9, "word " * 10, "word " * 11, "", "word " * 40]
+    encoder = Counting()
+    assert fitting(encoder, texts) == [len(passages(Windowed(), text)) == 1 for text in texts]
+    assert fitting(encoder, texts) == [True, True, True, False, True, False]
+    assert encoder.asked == [4, 4], "short ones are not counted, the others in one go"
+    assert fitting(encoder, [*texts, "bad", "word " * 9_000]) == [True, True, True, False, True, False, True, False]
+    assert fitting(encoder, ["word " * 3, "bad" * 4, "x"]) == [False, False, True], "then each is asked by itself"
 
 
 def test_a_passage_is_read_with_the_title_before_it() -> None:
