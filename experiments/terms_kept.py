@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from experiments.base import Context, Made, Row, Table
+from experiments.base import Brief, Context, Made, Row, Table
 from experiments.fresh import fresh
 from zipfian.evaluate.compare import Options, run_all
 from zipfian.evaluate.datasets import load_beir, take_half
@@ -106,7 +106,10 @@ def terms_kept(context: Context) -> Made:
         *_tested(list(context.data), elsewhere, chosen),
     ]
     columns = list(dict.fromkeys(key for row in [*rows, *means] for key in row))
-    return Made("terms-kept", "How many latent terms are worth their postings", columns, [*rows, *means], notes)
+    what = "means over the collections that choose (even and odd queries) and over those that had no part (all queries)"
+    brief = Brief(columns[1:], means, what) if means else None
+    title = "How many latent terms are worth their postings"
+    return Made("terms-kept", title, columns, [*rows, *means], notes, brief=brief)
 
 
 def _means(rows: Sequence[Row]) -> list[dict[str, Any]]:

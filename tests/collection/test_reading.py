@@ -38,6 +38,15 @@ class TestReading:
         assert notes.vector("e").dtype == np.float32
         assert notes.vector("a") is None
         assert notes.vector("c", "other") is None
+        for odd in (["default"], None, 3):
+            with pytest.raises(InvalidInput, match="a vector's name must be a string, not"):
+                notes.vector("c", odd)  # type: ignore[arg-type]
+
+    def test_many_ids_are_looked_up_together(self, notes: zf.Collection) -> None:
+        assert notes.present(["a", "z", "e", ""]) == [True, False, True, False] and notes.present([]) == []
+        for odd in ("a", None, 3, ["a", 7], [["a"]], {"a": 1}, b"a"):
+            with pytest.raises(InvalidInput, match="present takes a list of ids, each a string, not"):
+                notes.present(odd)  # type: ignore[arg-type]
 
     def test_fields_fields_user_and_repr(self, notes: zf.Collection) -> None:
         assert notes.columns == {"lang": "string", "year": "integer"}

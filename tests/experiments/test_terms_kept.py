@@ -65,6 +65,7 @@ def test_even_queries_choose_by_the_hybrid_and_what_did_not_choose_is_tested(fol
 def test_means_are_of_one_setting(folders: dict[str, Path]) -> None:
     made = run_table("terms-kept", folders)
     means = [row for row in made.rows if row["dataset"] == "mean"]
+    assert made.brief is not None and list(made.brief.rows) == means and "dataset" not in made.brief.columns
     assert [row["postings"] for row in means] == [10.0 * at for at in range(len(SETTINGS))]
     even = [found(name, BEST, "even")["hybrid"].values["ndcg@10"] for name in ("cacm", "scifact")]
     assert means[6]["hybrid, even"] == pytest.approx(sum(even) / 2)

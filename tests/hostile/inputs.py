@@ -298,7 +298,8 @@ def _odd_reading(rng: Random, c: zf.Collection) -> str:
         lambda: c.score("words", "apple", [value]), lambda: c.explain("apple", value),
         lambda: c.explain(value, "good1"), lambda: c.explain("apple", "good1", fields=value),
         lambda: found.highlight(found[0], max_chars=value), lambda: found.highlight(found[0], max_snippets=value),
-        lambda: found.explain(value), lambda: c.why("apple", "good1", value),
+        lambda: found.explain(value), lambda: c.why("apple", "good1", value), lambda: c.present(value),
+        lambda: c.present([value]),
     ]  # fmt: skip
     rng.choice(calls)()
     return "read"

@@ -13,7 +13,7 @@ from zipfian.collection.ahead import Waiting
 from zipfian.collection.collection import Collection
 from zipfian.collection.duplicates import Duplicates, find_duplicates
 from zipfian.collection.facets import Facet, count_column
-from zipfian.collection.items import check_id
+from zipfian.collection.items import check_id, check_vector_name
 from zipfian.collection.opening import check_bytes, directory_of
 from zipfian.collection.results import Document
 from zipfian.collection.retrievers import make_retriever
@@ -218,7 +218,7 @@ class FolderCollection(Collection):
 
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
         searcher = self.searcher()
-        return searcher.vector(searcher.number(id), name)
+        return searcher.vector(searcher.number(id), check_vector_name(name))
 
     def ids(self) -> Iterator[str]:
         return self.searcher().ids()

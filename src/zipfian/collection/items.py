@@ -49,6 +49,13 @@ def check_id(value: Any) -> str:
     return value
 
 
+def check_vector_name(name: Any) -> str:
+    """The name that a vector may be stored under."""
+    if not isinstance(name, str):
+        raise InvalidInput(f"a vector's name must be a string, not {shown(name)}")
+    return name
+
+
 def given_id(raw: Any) -> str | None:
     """The id of a document that was refused, to name it by; None where it has none."""
     doc_id = raw.get("id") if isinstance(raw, Mapping) else None

@@ -12,7 +12,7 @@ from zipfian.collection.facets import Facet, chosen_columns
 from zipfian.collection.results import Document, Results
 from zipfian.collection.similar import similar
 from zipfian.collection.terms import TermList, TermPage, VocabularyInfo
-from zipfian.errors import InvalidInput
+from zipfian.errors import InvalidInput, shown
 from zipfian.explain.terms import compare
 from zipfian.fields.query import Query
 from zipfian.retrieve.validate import check_k, check_offset
@@ -174,7 +174,15 @@ class Looking:
         return self._vocabulary(field)
 
     def present(self, ids: Sequence[str]) -> list[bool]:
-        """Which of these `ids` the last commit has, looked up together."""
+        """Which of these `ids` the last commit has, looked up together.
+
+        Raises
+        ------
+        InvalidInput
+            Something else than a list of strings.
+        """
+        if isinstance(ids, str) or not isinstance(ids, Sequence) or not all(isinstance(one, str) for one in ids):
+            raise InvalidInput(f"present takes a list of ids, each a string, not {shown(ids)}")
         return self._present(ids)
 
     def terms_of(self, id: str, field: str) -> Terms | None:

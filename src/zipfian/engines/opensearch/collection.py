@@ -21,7 +21,7 @@ import numpy.typing as npt
 from zipfian.collection.ahead import Waiting
 from zipfian.collection.collection import Collection
 from zipfian.collection.facets import Facet
-from zipfian.collection.items import check_id
+from zipfian.collection.items import check_id, check_vector_name
 from zipfian.collection.results import Document
 from zipfian.collection.search import Answers
 from zipfian.collection.store import Existing, Skipped
@@ -203,7 +203,7 @@ class OpenSearchCollection(Collection):
     def vector(self, id: str, name: str = "default") -> npt.NDArray[np.float32] | None:
         """A document's pooled vector, or None."""
         reader = self.reader()
-        row = reader.vectors([reader.number(check_id(id))], name)[0] if name in reader.dims else None
+        row = reader.vectors([reader.number(check_id(id))], name)[0] if check_vector_name(name) in reader.dims else None
         return None if row is None or np.isnan(row).all() else row
 
     def ids(self) -> Iterator[str]:
