@@ -84,7 +84,9 @@ def test_labels_of_another_vocabulary_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"not gzip", gzip.compress(b"{}")[:-6], gzip.compress(b"[]"), gzip.compress(b"{")]
+    "data",
+    [b"", b"not gzip", gzip.compress(b"{}")[:-6], gzip.compress(b"[]"), gzip.compress(b"{")],
+    ids=["empty", "not gzip", "cut", "a list", "no JSON"],  # gzip writes the time: names must not differ by worker
 )
 def test_a_damaged_file_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / LABELS_FILE).write_bytes(data)
