@@ -29,6 +29,8 @@ THREADS = 512
 """Of a block."""
 MOST_BUCKETS = 1024
 """Of a block at most."""
+COMPILER = "_compile_kernel"
+"""Of torch.cuda, which has no public name for it yet; where it is gone, plain torch does the work."""
 
 
 class Launch(Protocol):
@@ -73,7 +75,8 @@ def kernels_for(device: str) -> Kernels | None:
     code = f"#define BLOCK_DOCS {BLOCK_DOCS}\n#define THREADS {THREADS}\n{source()}"
     try:
         with torch.cuda.device(device), _any_toolkit():
-            made = [_launch(torch.cuda._compile_kernel(code, name), device) for name in ("maxima", "collect")]
+            compiled = getattr(torch.cuda, COMPILER)
+            made = [_launch(compiled(code, name), device) for name in ("maxima", "collect")]
     except (AttributeError, OSError, RuntimeError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0][:200]
         warnings.warn(
