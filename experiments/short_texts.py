@@ -13,6 +13,7 @@ from typing import Any
 
 from experiments.base import Context, Made, Row, Table
 from experiments.fresh import fresh
+from experiments.quality import CHOSE
 from zipfian.evaluate.compare import Options, run_all
 from zipfian.evaluate.datasets import load_beir, take_half
 from zipfian.evaluate.datasets.base import Dataset, Half
@@ -21,8 +22,6 @@ from zipfian.evaluate.runner import MethodResult
 from zipfian.evaluate.significance import Comparison, holm, paired
 from zipfian.fields import Dense, Latent, Words
 
-CHOSE = frozenset({"scifact", "cisi", "cacm", "xquad-en"})
-"""Collections whose even queries choose; only their odd ones are measured."""
 LEAST = (None, 60, 100, 150, 200, 250)
 CHOSEN = 150
 METHODS = ("latent", "hybrid")

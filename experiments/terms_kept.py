@@ -13,6 +13,7 @@ from typing import Any
 
 from experiments.base import Brief, Context, Made, Row, Table
 from experiments.fresh import fresh
+from experiments.quality import CHOSE
 from zipfian.evaluate.compare import Options, run_all
 from zipfian.evaluate.datasets import load_beir, take_half
 from zipfian.evaluate.datasets.base import Dataset
@@ -22,8 +23,6 @@ from zipfian.evaluate.significance import Comparison, holm, paired
 from zipfian.fields import Dense, Field, Latent, Words
 from zipfian.retrieve.scoring import BM25
 
-CHOSE = frozenset({"scifact", "cisi", "cacm", "xquad-en"})
-"""Collections whose even queries choose."""
 MEASURE = "ndcg@10"
 DEPTH = 100
 METHODS = ("latent", "hybrid")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, get_args
@@ -114,6 +115,15 @@ def plain_convolutions(torch: Any) -> Iterator[None]:
             yield
         finally:
             setattr(owner, name, before)
+
+
+def no_room(torch: Any, device: str, tried: int, what: str, left: int) -> None:
+    """Give back what a full device does not use, and warn that so many at a time were too many."""
+    torch.cuda.empty_cache()
+    warnings.warn(
+        f"device {device!r} has no room for {tried:,} {what} at a time; going on with {left:,}", RuntimeWarning,
+        stacklevel=4,
+    )  # fmt: skip
 
 
 def _gpus(what: str, extra: str) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.device import Precision, from_host, running, torch_device
+from zipfian.device import Precision, from_host, no_room, running, torch_device
 from zipfian.encode.base import Outcome
 from zipfian.encode.efficientnet import CHANNELS
 from zipfian.encode.images import ImageSource, Pixels
@@ -196,8 +195,4 @@ class DeviceImages:
 
     def _halve(self, torch: Any, tried: int) -> None:
         self.batch_views = max(1, min(self.batch_views, tried) // 2)
-        torch.cuda.empty_cache()
-        warnings.warn(
-            f"device {self._device!r} has no room for {tried:,} pictures at a time; going on with "
-            f"{self.batch_views:,}", RuntimeWarning, stacklevel=2,
-        )  # fmt: skip
+        no_room(torch, self._device, tried, "pictures", self.batch_views)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from zipfian.device import Precision, from_host, running, torch_device
+from zipfian.device import Precision, from_host, no_room, running, torch_device
 from zipfian.encode.base import Outcome, Progress
 from zipfian.encode.on_device import Matrix, OnDevice
 from zipfian.encode.plan import Job
@@ -271,11 +270,7 @@ class DeviceTexts:
 
     def _halve(self, torch: Any, tried: int) -> None:
         self.batch_tokens = max(1, min(self.batch_tokens, tried) // 2)
-        torch.cuda.empty_cache()
-        warnings.warn(
-            f"device {self._device!r} has no room for {tried:,} tokens at a time; going on with {self.batch_tokens:,}",
-            RuntimeWarning, stacklevel=2,
-        )  # fmt: skip
+        no_room(torch, self._device, tried, "tokens", self.batch_tokens)
 
 
 def _groups(

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -70,14 +70,29 @@ it for an instant, in which a thread that reads or writes may take it, and keep 
 nothing to do. A pass of nearly no work beside a busy thread took 6 ms with that, 3.6 ms with this, alone 1.3 ms."""
 
 
-@contextmanager
-def _quick_turns() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, TURN_S))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
+class _QuickTurns:
+    """The setting is the whole process's: the first who wants it changes it, the last one who leaves puts it back."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._before = sys.getswitchinterval()
+                sys.setswitchinterval(min(self._before, TURN_S))
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                sys.setswitchinterval(self._before)
+
+
+_quick_turns = _QuickTurns()
 
 
 def side_by_side(work: Callable[[Job], Result], jobs: Iterable[Job], threads: int) -> Iterator[Result]:
@@ -109,7 +124,7 @@ def in_order(
     No more than `ahead` jobs, by default `threads`, are begun and not yet handed over, so memory stays bounded. After
     an error no further job begins, and those under way come to their end before it is raised.
     """
-    with _quick_turns(), ThreadPoolExecutor(threads, thread_name_prefix="zipfian") as pool:
+    with _quick_turns, ThreadPoolExecutor(threads, thread_name_prefix="zipfian") as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for job in jobs:

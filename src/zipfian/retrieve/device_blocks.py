@@ -114,6 +114,11 @@ def _launch(kernel: Any, device: str) -> Launch:
     return launch
 
 
+def places(k: int) -> int:
+    """Documents of a query that are written down at most: rarely many more than k reach the last place."""
+    return 4 * k + 256
+
+
 def best_of_blocks(
     torch: Any, kernels: Kernels, parts: Sequence[Part], queries: tuple[Ids, Ids, Scores], k: int, hidden: Any | None,
     device: Any,
@@ -125,7 +130,7 @@ def best_of_blocks(
     n_blocks = sum(cuts.n_blocks for _, cuts in pairs)
     buckets = _buckets(n_blocks, k, kernels.block_docs)
     columns = n_blocks * buckets
-    room = min(n_docs, 4 * k + 256)
+    room = min(n_docs, places(k))
     here = slice(int(rows[0]), int(rows[-1]))
     asked = [
         from_host(rows - rows[0], device), from_host(slots[here].astype(np.int32), device),

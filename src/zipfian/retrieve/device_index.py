@@ -8,17 +8,16 @@ that is `device_blocks`; where its kernels cannot be compiled, and for queries t
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from zipfian import limits
-from zipfian.device import checked_device, from_host, load_torch, running, torch_device
+from zipfian.device import checked_device, from_host, load_torch, no_room, running, torch_device
 from zipfian.errors import DeviceMemory, InvalidInput, LimitExceeded
 from zipfian.retrieve.arena import Layout
-from zipfian.retrieve.device_blocks import best_of_blocks, kernels_for
+from zipfian.retrieve.device_blocks import best_of_blocks, kernels_for, places
 from zipfian.retrieve.device_parts import parts
 from zipfian.retrieve.device_sums import Queries, best_of_parts
 from zipfian.retrieve.scoring import Scoring
@@ -141,18 +140,15 @@ class DeviceIndex:
         """Numbers that a query holds on the device while it is searched."""
         if self._kernels is None:
             return max(part.n_docs for part in self._parts)
-        return 16 * (4 * k + 256) + 1024 * len(self._parts)
+        return 16 * places(k) + 1024 * len(self._parts)
 
     def _halve(self, torch: Any, some: int, k: int) -> None:
-        torch.cuda.empty_cache()
         if some == 1:
+            torch.cuda.empty_cache()
             raise DeviceMemory(self.device, "the sums of one query", "or search on the processor")
         with self._lock:
             self._sums = some // 2 * self._sums_of_one(k)
-        warnings.warn(
-            f"device {self.device!r} has no room for {some:,} queries at a time; going on with {some // 2:,}",
-            RuntimeWarning, stacklevel=3,
-        )  # fmt: skip
+        no_room(torch, self.device, some, "queries", some // 2)
 
     def _search(
         self, torch: Any, queries: tuple[Ids, Ids, Scores], k: int, hidden: Any | None

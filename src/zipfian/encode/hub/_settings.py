@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
-from zipfian.device import Precision
+from zipfian.device import Precision, no_room
 from zipfian.encode.hub._torch import module
 from zipfian.encode.hub.model import HubModel
 from zipfian.encode.windows import checked_tokens
@@ -56,12 +55,8 @@ def passed(model: HubModel, batch: B, run: Callable[[B], R]) -> Iterator[tuple[B
     else:
         yield batch, found
         return
-    torch.cuda.empty_cache()
     half = len(batch) // 2
-    warnings.warn(
-        f"device {model.device!r} has no room for {len(batch):,} items at a time; going on with {half:,}",
-        RuntimeWarning, stacklevel=2,
-    )  # fmt: skip
+    no_room(torch, model.device, len(batch), "items", half)
     yield from passed(model, batch[:half], run)
     yield from passed(model, batch[half:], run)
 

@@ -106,11 +106,8 @@ class FieldCode:
         there = field.scoring.k1 * self.steps + 1.0 if server.bm25_factor else 1.0
         return given * (wanted / there)
 
-    def frequencies(self, field: PostingField, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """What is sent for given weights; at least 1, since a posting that was kept must be found."""
-        return self._whole(apply_phi(weights, str(field.scoring.phi)))
-
-    def _whole(self, wanted: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    def _frequencies(self, wanted: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """What is sent for weights, phi applied; at least 1, since a posting that was kept must be found."""
         exact = np.rint(wanted * self.steps)
         return np.minimum(np.maximum(exact, 1.0), MAX_CLUSTER_FREQUENCY).astype(np.int64)
 
@@ -119,7 +116,7 @@ class FieldCode:
         wanted = apply_phi(weights, str(field.scoring.phi))
         if self.storage == "features":
             return Sent(dict(zip(tokens, wanted.tolist(), strict=True)), 0.0)
-        whole = self._whole(wanted)
+        whole = self._frequencies(wanted)
         error = float(np.add.reduce(np.abs(whole / self.steps - wanted) / wanted))
         pairs = zip(tokens, whole.tolist(), strict=True)
         if self.storage == "repeated":
