@@ -16,7 +16,7 @@ import pytest
 
 from tests.cluster.proxy import Fault, proxy
 from tests.cluster.samples import texts
-from tests.cluster.server import Cluster, free_ports
+from tests.cluster.server import Cluster, free_ports, wait_for
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch import BulkSettings, DocumentsRejected, EngineUnavailable
 from zipfian.errors import FingerprintMismatch, FormatTooNew, InvalidInput
@@ -243,15 +243,17 @@ def test_a_node_killed_while_searching(cluster: Cluster, address: str) -> None:
 
         thread = threading.Thread(target=search)
         thread.start()
-        time.sleep(0.7)
-        before = len(lists)
-        cluster.nodes[2].kill()
-        time.sleep(4.0)
-        done.set()
-        thread.join()
+        try:
+            wait_for(lambda: errors or len(lists) > 3)
+            before = len(lists)
+            cluster.nodes[2].kill()
+            time.sleep(4.0)
+            wait_for(lambda: errors or len(lists) - before > 3)
+        finally:
+            done.set()
+            thread.join()
         print(f"\n{before} searches before the kill, {len(lists) - before} after it, {len(errors)} failed")
         assert not errors, errors[0]
-        assert before > 3 and len(lists) - before > 3
         assert all(found == expected for found in lists)
 
 

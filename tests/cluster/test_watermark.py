@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
-
 import pytest
 
 from tests.cluster.samples import texts
-from tests.cluster.server import Cluster
+from tests.cluster.server import Cluster, wait_for
 from tests.cluster.test_faults import index_of, put
 from zipfian.engines import opensearch
 from zipfian.engines.opensearch import BulkSettings, EngineUnavailable
@@ -39,10 +36,3 @@ def test_a_full_disk_is_reported_and_a_rerun_completes(cluster: Cluster, address
 def blocked(cluster: Cluster, address: str) -> bool:
     found = cluster.get(f"/{index_of(address)}/_settings?flat_settings=true")[index_of(address)]["settings"]
     return bool(found.get("index.blocks.read_only_allow_delete") == "true")
-
-
-def wait_for(done: Any, seconds: float = 45.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.5)
