@@ -54,25 +54,34 @@ def check(postings: kernels.Postings, slots: np.ndarray, terms: list[int]) -> No
         assert not kernels.score_docs(postings, NORM, SPEC, np.array([slot]), np.ones(1), others).any()
 
 
-def test_lists_are_decoded_once() -> None:
-    cache = cache_of(1 << 30)
-    loaded: list[int] = []
+class Counted:
+    """A cache of the lists above and many of 3,000 documents, and which lists it decoded."""
 
-    def load(terms: list[int]) -> tuple[kernels.Postings, npt.NDArray[np.int64]]:
-        def one(i: int) -> Any:
-            loaded.append(terms[i])
-            return LISTS[terms[i]]
+    def __init__(self, budget: int, more: int) -> None:
+        self.sizes = [*SIZES, *[3_000] * more]
+        self.lists = [*LISTS, *make_lists(2, self.sizes[len(SIZES) :])]
+        self.cold = range(len(SIZES), len(self.sizes))
+        self.cache = PostingCache(N_DOCS, sum(self.sizes), NORM, SPEC, budget)
+        self.decoded: list[int] = []
 
-        found = cache.lists(terms, DF[terms], one)
+    def ask(self, terms: list[int]) -> tuple[kernels.Postings, npt.NDArray[np.int64]]:
+        def load(i: int) -> Any:
+            self.decoded.append(terms[i])
+            return self.lists[terms[i]]
+
+        found = self.cache.lists(terms, np.array([self.sizes[t] for t in terms]), load)
         assert found is not None
+        assert self.cache.nbytes <= self.cache.budget
         return found
 
-    check(*load([3, 7, 0]), [3, 7, 0])
-    check(*load([9, 3, 8, 0]), [9, 3, 8, 0])
-    check(*load(list(range(10))), list(range(10)))
-    assert sorted(loaded) == list(range(10))
-    assert cache.resets == 0
-    assert 7 * sum(SIZES) <= cache.nbytes < 20 * sum(SIZES)
+
+def test_lists_are_decoded_once() -> None:
+    counted = Counted(1 << 30, 0)
+    for terms in ([3, 7, 0], [9, 3, 8, 0], list(range(10))):
+        check(*counted.ask(terms), terms)
+    assert sorted(counted.decoded) == list(range(10))
+    assert counted.cache.overflows == 0
+    assert 7 * sum(SIZES) <= counted.cache.nbytes < 20 * sum(SIZES)
 
 
 @settings(max_examples=30)
@@ -87,7 +96,7 @@ def test_any_budget_any_order(budget: int, asked: list[list[int]]) -> None:
         found = ask(cache, terms)
         assert cache.nbytes <= budget
         if found is None:  # then these lists alone are over the budget
-            assert sum(cache._cost(SIZES[t]) for t in terms) > budget
+            assert sum(cache.cost(SIZES[t]) for t in terms) > budget
         else:
             kept.append((found, terms))
             check(*found, terms)
@@ -95,21 +104,60 @@ def test_any_budget_any_order(budget: int, asked: list[list[int]]) -> None:
         check(*found, terms)
 
 
-def test_a_full_cache_starts_afresh() -> None:
+def test_searches_under_way_keep_their_lists() -> None:
     cache = cache_of(200_000)
     first = ask(cache, [7])
     assert first is not None
     assert ask(cache, [8, 9]) is None  # too much at once; nothing is thrown away for it
-    assert cache.resets == 0
+    assert cache.overflows == 0
     second = ask(cache, [6, 5, 4])
     third = ask(cache, [8])
-    assert cache.resets == 1
+    assert cache.overflows == 1
     again = ask(cache, [7])
     assert second is not None and third is not None and again is not None
     check(*first, [7])
     check(*second, [6, 5, 4])
     check(*third, [8])
     check(*again, [7])
+
+
+@pytest.mark.parametrize("hot", [[4], [5, 3], [6], [7]], ids=str)  # short, two short ones, long, dense
+def test_a_full_cache_keeps_what_is_asked_for_most(hot: list[int]) -> None:
+    counted = Counted(400_000, 40)
+    for cold in counted.cold:
+        check(*counted.ask(hot), hot)
+        counted.ask([cold])
+    assert counted.cache.overflows > 1
+    assert [counted.decoded.count(term) for term in hot] == [1] * len(hot)
+    counted.ask([counted.cold[0]])
+    assert counted.decoded.count(counted.cold[0]) == 2  # asked for once, long ago: it had to go
+
+
+def test_what_was_asked_for_long_ago_goes() -> None:
+    """Counts fade with every overflow, or yesterday's queries would keep today's out for ever."""
+    counted = Counted(240_000, 80)
+    for _ in range(1_000):
+        counted.ask([7])
+    for cold in counted.cold:
+        for _ in range(3):
+            counted.ask([6, 5])
+        counted.ask([cold])
+    assert counted.cache.overflows > 10
+    assert {5, 6} <= set(counted.cache._slots)
+    assert 7 not in counted.cache._slots
+    assert counted.decoded[-9:].count(6) == 0
+
+
+def test_no_room_is_given_to_lists_that_stay_while_the_query_needs_it() -> None:
+    cache = cache_of(10**9)
+    need = cache.cost(SIZES[8])
+    cache = cache_of(need + cache.cost(SIZES[4]))
+    for _ in range(5):
+        assert ask(cache, [6]) is not None
+    found = ask(cache, [8])
+    assert found is not None
+    check(*found, [8])
+    assert cache.nbytes <= cache.budget
 
 
 def test_memory_is_reserved_for_the_budget_not_for_the_collection() -> None:

@@ -92,7 +92,7 @@ def test_cached_uncached_and_overridden_agree_to_the_bit(
     assert max(df) * DENSE_SHARE > n_docs  # some list has a dense row
     rng = np.random.default_rng(2)
     mask = rng.random(n_docs) < 0.3
-    resets = 0
+    overflows = 0
     for query in queries(6, 12, 60):
         for k in (10, 300):
             for allowed in (None, mask):
@@ -117,13 +117,13 @@ def test_cached_uncached_and_overridden_agree_to_the_bit(
             total += part
         assert total == cached.score(cached.prepare(query), np.array([best]))[0]
         assert (tf > 0).any() and ((parts > 0) == (tf > 0)).all()
-        resets = tight._cache.resets if tight._cache else 0
+        overflows = tight._cache.overflows if tight._cache else 0
     assert uncached.cache_nbytes == 0
     assert little._cache is not None and little._cache.nbytes > 0
     assert other._others.under(formula).nbytes > 0
     assert cached.cache_nbytes > 0
     assert tight.cache_nbytes <= 600_000
-    assert resets > 0
+    assert overflows > 0
 
 
 def test_a_query_is_made_ready(small: tuple[list[SegmentReader], list[Row | None]]) -> None:

@@ -38,7 +38,6 @@ from zipfian.rerank.adaptive_k import AdaptiveK
 from zipfian.retrieve.scoring import Scoring
 from zipfian.types import Explanation
 
-CACHE_BYTES = 1 << 29
 MEMORY_BYTES = 1 << 28
 
 
@@ -67,7 +66,7 @@ class Collection(Looking, ABC):
         fields: Sequence[str] | Mapping[str, Field] | None = None,
         *,
         memory_bytes: int = MEMORY_BYTES,
-        cache_bytes: int = CACHE_BYTES,
+        cache_bytes: int | None = None,
         encodings: EncodingCache | bool = True,
         pictures: Any = (),
         **engine: Any,
@@ -86,7 +85,8 @@ class Collection(Looking, ABC):
         memory_bytes
             Documents are written to disk when about so much is waiting in memory.
         cache_bytes
-            Decoded posting lists kept in memory per field.
+            Decoded posting lists kept in memory per field; by default an eighth of the machine's memory, from 512 MiB
+            to 2 GiB. Where they are more, those asked for most are kept.
         encodings
             Where results of encoders are kept so that nothing is encoded twice: a cache, True for the user's own, or
             False for none.
@@ -113,7 +113,7 @@ class Collection(Looking, ABC):
         scoring: Mapping[str, Scoring] | None = None,
         generation: int | None = None,
         memory_bytes: int = MEMORY_BYTES,
-        cache_bytes: int = CACHE_BYTES,
+        cache_bytes: int | None = None,
         encodings: EncodingCache | bool = True,
         trust: Any = (),
         pictures: Any = (),

@@ -49,7 +49,7 @@ class FolderCollection(Collection):
         scoring: Mapping[str, Scoring] | None,
         generation: int | None,
         memory_bytes: int,
-        cache_bytes: int,
+        cache_bytes: int | None,
         encodings: EncodingCache | None = None,
         trust: Trust | None = None,
     ) -> None:
@@ -66,12 +66,12 @@ class FolderCollection(Collection):
 
     @classmethod
     def make_new(
-        cls, path: Any, fields: Sequence[str] | Mapping[str, Field] | None, memory_bytes: int, cache_bytes: int,
+        cls, path: Any, fields: Sequence[str] | Mapping[str, Field] | None, memory_bytes: int, cache_bytes: int | None,
         encodings: EncodingCache | None, trust: Trust,
     ) -> FolderCollection:  # fmt: skip
         """A new one, open for writing."""
         chosen = Settings(make_fields(fields))
-        check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
+        check_bytes(memory_bytes=memory_bytes, cache_bytes=0 if cache_bytes is None else cache_bytes)
         directory = directory_of(path)
         writer = Writer(directory, create=True, settings=chosen.to_json())
         try:
@@ -84,10 +84,10 @@ class FolderCollection(Collection):
     @classmethod
     def open_old(
         cls, path: Any, write: bool, scoring: Mapping[str, Scoring] | None, generation: int | None, memory_bytes: int,
-        cache_bytes: int, encodings: EncodingCache | None, trust: Trust,
+        cache_bytes: int | None, encodings: EncodingCache | None, trust: Trust,
     ) -> FolderCollection:  # fmt: skip
         """One that is there."""
-        check_bytes(memory_bytes=memory_bytes, cache_bytes=cache_bytes)
+        check_bytes(memory_bytes=memory_bytes, cache_bytes=0 if cache_bytes is None else cache_bytes)
         directory = directory_of(path)
         writer = Writer(directory) if write else None
         return cls._make(directory, writer, scoring, generation, memory_bytes, cache_bytes, encodings, trust)

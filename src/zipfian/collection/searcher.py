@@ -34,7 +34,7 @@ _IDS_AT_ONCE = 4_096
 class Searcher:
     """An immutable snapshot, shared by all results that came from it."""
 
-    def __init__(self, snapshot: Snapshot, settings: Settings, cache_bytes: int) -> None:
+    def __init__(self, snapshot: Snapshot, settings: Settings, cache_bytes: int | None) -> None:
         self.snapshot = snapshot
         self.generation = snapshot.generation
         self.settings = settings

@@ -15,6 +15,7 @@ from zipfian.errors import InvalidInput, LimitExceeded
 from zipfian.index.phi import apply_phi
 from zipfian.index.segment import SegmentReader
 from zipfian.retrieve.arena import NO_MASK, windows
+from zipfian.retrieve.budget import default_budget
 from zipfian.retrieve.cache import PostingCache
 from zipfian.retrieve.formulas import SHARE, OtherFormulas
 from zipfian.retrieve.layout import WINDOW
@@ -56,7 +57,7 @@ class FieldSearcher:
         segments: Sequence[SegmentReader],
         scoring: Scoring,
         pruning: Pruning | None = None,
-        cache_bytes: int = 1 << 29,
+        cache_bytes: int | None = None,
     ) -> None:
         self.name = name
         self.scoring = scoring
@@ -65,7 +66,7 @@ class FieldSearcher:
         self.passages = PassageMap.over(found)
         """Which passages the documents have, where those are what is searched and numbered; None: it is documents."""
         self._pruning = pruning or Pruning()
-        self._cache_bytes = cache_bytes
+        self._cache_bytes = default_budget() if cache_bytes is None else cache_bytes
         self._lock = threading.RLock()
         self._stats: dict[str, FieldStatistics] = {}
         self._formulas: dict[Scoring, tuple[F64, F64]] = {}
