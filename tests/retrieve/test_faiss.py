@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 
 from zipfian.errors import InvalidInput, MissingExtra
+from zipfian.retrieve import faiss_index
 from zipfian.retrieve.dense import DenseSearcher
 from zipfian.retrieve.faiss_index import FAMILIES, FaissIndex, FaissSettings, fitted, nearest_divisor
 
@@ -139,3 +141,18 @@ def test_without_faiss_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingExtra, match=r"pip install 'zipfian\[faiss\]'"):
         FaissIndex.build(DenseSearcher.from_array(np.eye(3)), "flat")
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+def test_rows_are_copied_some_at_a_time(metric: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.random.default_rng(4).standard_normal((50, 8)).astype(np.float32)
+    vectors[[3, 17]] = np.nan  # documents without a vector
+    vectors[5] = 0.0
+    searcher = DenseSearcher.from_array(vectors, metric=metric)
+    whole = faiss_index._rows(searcher)
+    there = vectors[searcher.present].astype(np.float64)
+    size = np.linalg.norm(there, axis=1, keepdims=True)
+    unit = there if metric == "dot" else there / np.where(size > 0.0, size, 1.0)
+    np.testing.assert_allclose(whole, unit, rtol=1e-6)
+    monkeypatch.setattr(faiss_index, "_ROWS_AT_ONCE", 7)
+    assert np.array_equal(faiss_index._rows(searcher), whole)

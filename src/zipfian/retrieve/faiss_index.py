@@ -29,6 +29,8 @@ POINTS_PER_CENTROID = 39
 LEAST_BITS = 4
 """Of a sub-quantiser; FAISS trains none on fewer vectors than it has values."""
 
+_ROWS_AT_ONCE = 65_536
+
 OPQ_ROUNDS = 5
 """Rounds in which OPQ turns the space and fits codes to it. Each of FAISS' 50 takes a full singular value decomposition
 of dim x dim, 5 s at 1,280 dimensions: minutes in all. Most of the gain comes first (overlap with the exact ten on
@@ -247,12 +249,16 @@ def _named(settings: FaissSettings | str) -> FaissSettings:
 
 
 def _rows(searcher: DenseSearcher) -> npt.NDArray[np.float32]:
-    """The vectors to index, of length 1 for cosine."""
-    rows = searcher.vectors(np.flatnonzero(searcher.present))
-    if searcher.metric == "cosine":
-        size = np.sqrt((rows.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-        rows = (rows / np.where(size > 0.0, size, 1.0)).astype(np.float32)
-    return np.ascontiguousarray(rows)
+    """The vectors to index, of length 1 for cosine; some at a time: float64 copies take four times their room."""
+    numbers = np.flatnonzero(searcher.present)
+    out = np.empty((len(numbers), searcher.dim), np.float32)
+    for start in range(0, len(numbers), _ROWS_AT_ONCE):
+        rows = searcher.vectors(numbers[start : start + _ROWS_AT_ONCE])
+        if searcher.metric == "cosine":
+            size = np.sqrt((rows.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+            rows = (rows / np.where(size > 0.0, size, 1.0)).astype(np.float32)
+        out[start : start + len(rows)] = rows
+    return out
 
 
 def _make(faiss: Any, s: FaissSettings, rows: npt.NDArray[np.float32]) -> Any:
