@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from training.codes import of_pictures
 from training.image_encoder import Lite2, Pictures, held_out, read_pictures, whole_patches
+from training.image_plan import Item, described
 from training.image_uses import Test, load_bench, measure, recalls
 from training.plan import Clock
 from training.ranking import Scoring, halves, stored
@@ -37,23 +38,6 @@ USES = (
     ("unpruned max", "max", None, Scoring(8.0, 0.7, 1.0)),
 )
 """Name, pooling, terms kept per picture, scoring."""
-
-
-class Item(NamedTuple):
-    """One training: `head:k16:w5120:s0`."""
-
-    name: str
-    block: int | None
-    k: int
-    width: int
-    seed: int
-
-    @classmethod
-    def parse(cls, text: str) -> Item:
-        layer, *numbers = text.split(":")
-        found = {part[0]: int(part[1:]) for part in numbers}
-        block = None if layer == "head" else int(layer.removeprefix("block"))
-        return cls(text.replace(":", "-"), block, found["k"], found["w"], found.get("s", 0))
 
 
 class Layer(NamedTuple):
@@ -92,18 +76,6 @@ def measured(result: TrainResult, layer: Layer, test: Test) -> dict[str, Any]:
     return rows
 
 
-def described(block: int | None, net: Lite2) -> dict[str, Any]:
-    """The encoder, as a vocabulary's settings name it."""
-    from zipfian.encode.image import ImageEncoder
-
-    encoder = ImageEncoder() if block is None else ImageEncoder(block=block)
-    settings = {"size": encoder.size, "fit": encoder.fit} | ({} if block is None else {"block": block})
-    return {
-        "name": "efficientnet-lite2", "title": "EfficientNet-Lite2", "kind": "image", "dim": net.channels,
-        "fingerprint": encoder.fingerprint, "settings": settings,
-    }  # fmt: skip
-
-
 def run(args: argparse.Namespace) -> None:
     clock = Clock(0.0)
     sets = [read_pictures(folder, small=False, limit=args.limit) for folder in args.images]
@@ -140,7 +112,7 @@ def run(args: argparse.Namespace) -> None:
             )
         (args.out / "ablation.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         if item.seed == 0:
-            info = {"name": item.name, "encoder": described(item.block, net)}
+            info = {"name": item.name, "encoder": described(item.block, net.channels)}
             save_vocabulary(result, args.out / item.name, info=info)
     clock.say("done")
 

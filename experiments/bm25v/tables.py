@@ -157,6 +157,20 @@ MEASURES = ("r@1", "r@5", "r@10", "r@200")
 VISUAL_COLUMNS = ("R@1", "R@5", "R@10", "R@200", "terms/picture", "index MB", "postings")
 
 
+LEARNT = ("patches seen", "unexplained")
+LEARNT_NOTE = (
+    "patches seen: in training, repeats counted; unexplained: share of the variance of held-out patches that the "
+    "autoencoder does not rebuild. Compare rows that saw as many"
+)
+
+
+def _learnt(field: Visual) -> dict[str, Any]:
+    """How long a vocabulary was taught, and how well it learnt."""
+    metrics = field.vocabulary.info.get("metrics", {})
+    values = metrics.get("tokens"), metrics.get("held_out", {}).get("fvu")
+    return dict(zip(LEARNT, values, strict=True))
+
+
 def table3(context: Context) -> Made:
     """R@1 and index size of SAEs trained at k = 16, 32, 64, 128; summed, without the post-pool filter, as published."""
     models = context.all("sae-k")
@@ -177,6 +191,7 @@ def table3(context: Context) -> Made:
         rows.append(
             {
                 "k": k,
+                **_learnt(fields[name]),
                 **found,
                 "R@1 paper (CUB)": published[0] if published else None,
                 "MB paper (CUB)": published[1] if published else None,
@@ -192,9 +207,9 @@ def table3(context: Context) -> Made:
     return Made(
         "bm25v-table3",
         "BM25-V, Table 3: sparsity k",
-        ["k", *VISUAL_COLUMNS, "R@1 paper (CUB)", "MB paper (CUB)"],
+        ["k", *LEARNT, *VISUAL_COLUMNS, "R@1 paper (CUB)", "MB paper (CUB)"],
         rows,
-        (*notes, _size(dataset)),
+        (*notes, LEARNT_NOTE, _size(dataset)),
         plots={"bm25v-table3": plot},
     )
 
@@ -224,7 +239,13 @@ def ablation(context: Context) -> Made:
     }
     found = _visual_rows(dataset, fields)
     rows = [
-        {"vocabulary": name, "terms": fields[f"v{i}-{use}"].n_terms, "use": use, **found[f"v{i}-{use}", ""]}
+        {
+            "vocabulary": name,
+            "terms": fields[f"v{i}-{use}"].n_terms,
+            **_learnt(fields[f"v{i}-{use}"]),
+            "use": use,
+            **found[f"v{i}-{use}", ""],
+        }
         for i, name in enumerate(models)
         for use in uses
     ]
@@ -234,9 +255,9 @@ def ablation(context: Context) -> Made:
     return Made(
         "bm25v-ablation",
         "BM25-V: width and layer",
-        ["vocabulary", "terms", "use", *VISUAL_COLUMNS],
+        ["vocabulary", "terms", *LEARNT, "use", *VISUAL_COLUMNS],
         rows,
-        (USES, note, _size(dataset)),
+        (USES, note, LEARNT_NOTE, _size(dataset)),
         plots={"bm25v-ablation": plot},
     )
 

@@ -199,6 +199,25 @@ def test_the_paths_for_a_gpu_compute_the_same() -> None:
 
 
 @needs_torch
+def test_bf16_on_a_processor_learns_as_well(trained: Any) -> None:
+    """Products are rounded, values of the chosen terms are not: what is learnt differs little."""
+    import torch
+
+    from zipfian.train.sae import train_sae
+    from zipfian.train.source import MemorySource
+
+    rounded = train_sae(
+        MemorySource(planted(20_000, 1)),
+        replace(SETTINGS, precision="bf16"),
+        held_out=torch.from_numpy(planted(2_000, 2)),
+    )
+    one, other = rounded.metrics["held_out"]["fvu"], trained.metrics["held_out"]["fvu"]
+    assert one != other  # it was rounded
+    assert one < 1.3 * other
+    assert rounded.sae.encoder.dtype == rounded.sae.decoder.dtype == torch.float32
+
+
+@needs_torch
 def test_auxk_revives_silent_terms() -> None:
     import torch
 

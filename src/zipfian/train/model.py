@@ -104,14 +104,14 @@ class TopKSae:
         return len(self.dead)
 
     def _pre(self, x: Any) -> Any:
-        if self.settings.precision == "bf16" and self.device.type == "cuda":
+        if self.settings.precision == "bf16":
             low = torch.bfloat16
             return torch.addmm(self.bias.to(low), x.to(low), self.encoder.to(low).T)
         return torch.addmm(self.bias, x, self.encoder.T)
 
     def _accumulate(self, x: Any, push: Any, values: Any, back: Any, terms: Any) -> None:
         """Sums over tokens: decoder += activation x push, encoder += back x input, bias += back."""
-        if self.device.type == "cuda":
+        if self.device.type == "cuda" or self.settings.precision == "bf16":
             self._accumulate_dense(x, push, values, back, terms)
             return
         flat = terms.reshape(-1)

@@ -46,7 +46,8 @@ class SaeSettings:
     seed
         All randomness comes from it.
     precision
-        Of the large products. `auto`: tf32 on CUDA, float32 on a CPU.
+        Of the large products. `auto`: tf32 on CUDA, float32 on a CPU. `bf16` is quicker on a CPU with AVX-512 BF16 or
+        AMX, above all where k is large, and slower on others.
     """
 
     width: int = 16_384
