@@ -13,8 +13,8 @@ from benchmarks.speed import ENGINES
 
 KEPT = Path("results/speed/benchmarks.json")
 """What README.md and docs/benchmarks.md say is in this file (docs/claims.toml)."""
-GROWTH = Path("results/speed/growth.json")
-"""What `python -m benchmarks.growth` keeps; its tables are printed with the others."""
+GROWTH, GROWTH_TEXTS = Path("results/speed/growth.json"), Path("results/speed/growth-texts.json")
+"""What `python -m benchmarks.growth` and `.growth_texts` keep; their tables are printed with the others."""
 TRIED = Path("build/benchmarks.json")
 
 
@@ -43,6 +43,8 @@ def main(arguments: list[str] | None = None) -> None:
     text = render(records)
     if given.what == "table" and GROWTH.exists():
         text += "\n### Growing\n\n" + growth_report.tables(json.loads(GROWTH.read_text())["points"])
+    if given.what == "table" and GROWTH_TEXTS.exists():
+        text += "\n" + growth_report.texts_table(json.loads(GROWTH_TEXTS.read_text())["points"])
     if given.table:
         given.table.write_text(text)
     else:

@@ -1,7 +1,7 @@
 """What growing costs: one curve for each figure, from ten thousand documents to ten million.
 
     python -m benchmarks.growth --points visual-10k visual-100k          # measure; figures of other points stay
-    python -m benchmarks.growth --points visual-10m --through "taskset -c 1"
+    python -m benchmarks.growth --points visual-10m --processor 1        # beside other work on the first one
 
 Every step of a point is a process of its own, so that its peak of memory is that step's alone. A folder is filled in
 pieces of a million documents, a process and a commit each. Peaks are those of the whole process, interpreter, libraries
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import shutil
 import statistics
 import subprocess
@@ -33,7 +32,7 @@ POINTS = tuple(
     f"{kind}-{size}"
     for kind, sizes in (
         ("visual", ("10k", "100k", "1m", "10m")),
-        ("latent", ("10k", "100k", "200k")),
+        ("latent", ("10k", "100k", "200k", "1m")),
         ("lexical", ("10k", "100k", "1m")),
     )
     for size in sizes
@@ -45,30 +44,31 @@ CHANGES = 5
 FIELD = "terms"
 
 
-def measure(point: str, folder: Path, through: list[str], parts: Sequence[str] = PARTS) -> dict[str, Any]:
+def measure(point: str, folder: Path, processor: int, parts: Sequence[str] = PARTS) -> dict[str, Any]:
     """All steps of one point, or those in memory or in a folder alone."""
     n = workloads.SHAPES[point].n_docs
     out: dict[str, Any] = {"documents": n}
     if "memory" in parts:
-        out["memory"] = _step("memory", point, folder, through)
+        out["memory"] = _step("memory", point, folder, processor)
     if "folder" in parts:
-        out["folder"] = _in_folder(point, folder, through)
+        out["folder"] = _in_folder(point, folder, processor)
     return out
 
 
-def _in_folder(point: str, folder: Path, through: list[str]) -> dict[str, Any]:
+def _in_folder(point: str, folder: Path, processor: int) -> dict[str, Any]:
     n = workloads.SHAPES[point].n_docs
-    pieces = [_step("fill", point, folder, through) for _ in range(-(-n // PIECE))]
+    pieces = [_step("fill", point, folder, processor) for _ in range(-(-n // PIECE))]
     written = {"write_s": sum(p["seconds"] for p in pieces), "write_peak": max(p["peak"] for p in pieces)}
     written["pieces_s"] = [p["seconds"] for p in pieces]
-    merged = _step("merge", point, folder, through)
+    merged = _step("merge", point, folder, processor)
     written |= {"merge_s": merged["seconds"], "merge_peak": merged["peak"], "disk": _size(folder)}
-    written |= _step("search", point, folder, through)
-    return written | _step("change", point, folder, through)
+    written |= _step("search", point, folder, processor)
+    return written | _step("change", point, folder, processor)
 
 
-def _step(name: str, point: str, folder: Path, through: list[str]) -> dict[str, Any]:
-    command = [*through, sys.executable, "-m", "benchmarks.growth", "--step", name, point, str(folder)]
+def _step(name: str, point: str, folder: Path, processor: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.growth", "--step", name, point, str(folder)]
+    command += ["--processor", str(processor)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=machine.one_thread())
     found: dict[str, Any] = json.loads(done.stdout)
     print(f"{point} {name}: {done.stdout.strip()}", file=sys.stderr, flush=True)
@@ -195,13 +195,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="leave one out")
     parser.add_argument("--json", type=Path, default=KEPT, help="where the records go (default: %(default)s)")
     parser.add_argument("--folder", type=Path, help="where collections are made (default: for temporary files)")
-    parser.add_argument("--through", default="", help="a command that every step is started through")
+    parser.add_argument("--processor", type=int, default=0, help="that every step is pinned to (default: 0)")
     parser.add_argument("--figure", type=Path, help="draw the stored records into this file, and measure nothing")
     parser.add_argument("--step", nargs=3, metavar=("STEP", "POINT", "FOLDER"), help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.step:
         name, point, folder = given.step
-        machine.pin(0)
+        machine.pin(given.processor)
         print(json.dumps(STEPS[name](point, Path(folder))))
         return
     if given.figure:
@@ -213,7 +213,7 @@ def main(arguments: list[str] | None = None) -> None:
         workloads.load_read_only(point)
         room = Path(tempfile.mkdtemp(prefix="zipfian-growth-", dir=given.folder))
         try:
-            found = measure(point, room / "grown.zf", shlex.split(given.through), given.parts)
+            found = measure(point, room / "grown.zf", given.processor, given.parts)
         finally:
             shutil.rmtree(room)
         known: dict[str, Any] = json.loads(given.json.read_text()) if given.json.exists() else {"points": {}}

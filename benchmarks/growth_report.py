@@ -76,6 +76,20 @@ def tables(points: Points) -> str:
     return "\n".join(made(points) for made in (memory_table, writing_table, reading_table))
 
 
+def texts_table(points: Points) -> str:
+    """Real texts by set of fields: a row for each size and set."""
+    head = ["texts", "fields", "index, us a text", "peak MB", "bytes a text", "add one", "delete one", "open"]
+    rows = []
+    for point in points.values():
+        n = point["documents"]
+        for fields in (name for name in point if name.startswith("words")):
+            f = point[fields]
+            row = [f"{n:,}", fields.replace(",", ", "), f"{1e6 * f['seconds'] / n:.0f}", _mb(f["peak"])]
+            row += [f"{f['disk'] / n:,.0f}", *(_time(f[what]) for what in ("add_one_s", "delete_one_s", "open_s"))]
+            rows.append([*row, _time(f["first_ms"] / 1e3), _pair(f, "cold"), _pair(f, "warm"), _mb(f["serving"])])
+    return _table([*head, "first search", "p50 / p95 ms, lists decoded", "p50 / p95 ms, warm", "serving MB"], rows)
+
+
 CURVES: Sequence[tuple[str, str, Any]] = (
     ("build a SparseIndex, s", "memory", lambda m, n: m["build_s"]),
     ("memory of a SparseIndex, bytes a document", "memory", lambda m, n: m["bytes"] / n),

@@ -1,6 +1,7 @@
 """What 100M and 1B documents would need, on paper: the cost model of BM25-V (section 4.5) with measured constants.
 
     python -m benchmarks.projection build/cluster.json
+    python -m benchmarks.projection --growth results/speed/growth.json      # a folder alone, from its growth curve
 
 The model: an index grows with N x L_0 (L_0 terms a document); a query reads L_q lists of N x L_0 / V_active postings
 each if terms are spread evenly (equations 10 and 11), and is linear in N once all terms are in use. Measured are
@@ -96,6 +97,34 @@ def costs(rows: Mapping[str, Any]) -> dict[str, Cost]:
     return out
 
 
+def folder_cost(points: Mapping[str, Any]) -> Cost:
+    """From what `benchmarks.growth` wrote of the visual shape: ten thousand documents for what is paid anyway, one
+    million and ten for the growth. A search runs on one processor, so its time is that of the processor."""
+    (_, least), small, large = (
+        (int(points[name]["documents"]), float(points[name]["folder"]["warm_p50_ms"]))
+        for name in ("visual-10k", "visual-1m", "visual-10m")
+    )
+    n, written = large[0], points["visual-10m"]["folder"]
+    return Cost(float(written["disk"]) / n, 1, (written["write_s"] + written["merge_s"]) / n, least, small, large)
+
+
+def folder_table(points: Mapping[str, Any], sizes: Sequence[int] = SIZES) -> str:
+    """Markdown: a folder of ten million as measured, and what follows from it."""
+    cost = folder_cost(points)
+    columns = [cost.large[0], *sizes]
+    memory = points["visual-10m"]["folder"]["serving"] / cost.large[0]
+    rows = [
+        ["", *(f"{n:,}" for n in columns)],
+        ["---"] * (len(columns) + 1),
+        ["disk right after a merge, the commit before it included", *(_bytes(cost.bytes(n)) for n in columns)],
+        ["processors to write and merge in a day", *(f"{cost.index_cores(n):.2g}" for n in columns)],
+        ["memory while serving, linear", *(_bytes(memory * n) for n in columns)],
+        ["processor time of a warm query, linear", *(_ms(cost.linear_ms(n)) for n in columns)],
+        [f"the same, growing as N^{cost.exponent:.2f}", *(_ms(cost.measured_ms(n)) for n in columns)],
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
 def active(n_terms: int, terms: float, n: int) -> float:
     """Equation 11: terms in use after N documents."""
     return n_terms * -math.expm1(n * math.log1p(-terms / n_terms))
@@ -155,8 +184,15 @@ def _ms(value: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measured", type=Path, help="what benchmarks.cluster --out wrote")
-    print(table(json.loads(parser.parse_args().measured.read_text())))
+    parser.add_argument("measured", type=Path, nargs="?", help="what benchmarks.cluster --out wrote")
+    parser.add_argument("--growth", type=Path, help="what benchmarks.growth wrote")
+    given = parser.parse_args()
+    if (given.measured is None) == (given.growth is None):
+        parser.error("name one file: of a cluster, or --growth")
+    if given.growth is not None:
+        print(folder_table(json.loads(given.growth.read_text())["points"]))
+    else:
+        print(table(json.loads(given.measured.read_text())))
 
 
 if __name__ == "__main__":

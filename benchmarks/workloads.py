@@ -48,6 +48,7 @@ SHAPES = {
     "visual-10m": Shape("visual", 10_000_000, 18_432, 1.5, 0.75, 1),
     "latent-10k": Shape("latent", 10_000, 32_768, 8.0, 0.7, 2),
     "latent-100k": Shape("latent", 100_000, 32_768, 8.0, 0.7, 2),
+    "latent-1m": Shape("latent", 1_000_000, 32_768, 8.0, 0.7, 2),
     "lexical-10k": Shape("lexical", 10_000, 200_000, 1.2, 0.75, 3),
     "lexical-100k": Shape("lexical", 100_000, 200_000, 1.2, 0.75, 3),
     "visual-10k": Shape("visual", 10_000, 18_432, 1.5, 0.75, 1),
