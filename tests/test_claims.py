@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import before, curves, formulas, growth_report, memory, report, serve, threads, vectors
+from benchmarks import before, curves, formulas, growth_report, memory, projection, report, serve, threads, vectors
 
 ROOT = Path(__file__).parents[1]
 CLAIMS = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
@@ -162,9 +162,11 @@ def test_the_speed_page_shows_the_stored_records() -> None:
     for line in serve.table(load("results/speed/serve.json")).splitlines():
         assert line in page, f"docs/benchmarks.md lacks the stored line {line}"
     grown = growth_report.tables(load("results/speed/growth.json")["points"])
+    grown += growth_report.texts_table(load("results/speed/growth-texts.json")["points"])
+    grown += projection.folder_table(load("results/speed/growth.json")["points"])
     held = memory.table(load("results/speed/memory.json")["workloads"])
     curved = curves.table(load("results/speed/curves.json")["workloads"]).replace("### ", "### Recall against time, ")
-    for line in (grown + held + curved).splitlines():
+    for line in (grown + "\n" + held + curved).splitlines():
         assert line in page, f"docs/benchmarks.md lacks the stored line {line}"
     assert ("(`transcribed`)" in page) == bool(stored.get("transcribed"))  # said for as long as it is so
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -123,8 +123,11 @@ class PostingsRetriever:
         self._compared = self._terms if under is None else adjusted(under, query.adjust.get(name, {}))
         """What the formula compares; what was asked for, `_terms`, may be less."""
         self.prepared: TermQuery = self._postings.prepare(self._compared, formula)
-        self._label = cache(field.label)
+
+    @cached_property
+    def _label(self) -> Callable[[Term], str]:
         """Hits share most of the query's terms: each is named once."""
+        return cache(self.field.label)
 
     def search(self, k: int, mask: Mask | None) -> tuple[Ints, F64]:
         if self._passages is not None:

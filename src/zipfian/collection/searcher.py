@@ -143,12 +143,13 @@ class Searcher:
         """The ids of some documents."""
         if len(self.snapshot.segments) == 1:
             return self.snapshot.segments[0].docs.ids_of(numbers)
-        at = np.searchsorted(self.bases, numbers, side="right") - 1
+        places: dict[int, list[int]] = {}  # of each segment; hits are few, and numpy's calls would cost more
+        for i, segment in enumerate((self.bases.searchsorted(numbers, side="right") - 1).tolist()):
+            places.setdefault(segment, []).append(i)
         out = [""] * len(numbers)
-        for segment in np.unique(at).tolist():
-            here = np.flatnonzero(at == segment)
+        for segment, here in places.items():
             found = self.snapshot.segments[segment].docs.ids_of(numbers[here] - self.bases[segment])
-            for i, doc_id in zip(here.tolist(), found, strict=True):
+            for i, doc_id in zip(here, found, strict=True):
                 out[i] = doc_id
         return out
 

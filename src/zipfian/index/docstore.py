@@ -136,9 +136,10 @@ class DocStoreReader:
     def ids_of(self, docs: Ints) -> list[str]:
         """The ids of several documents."""
         if len(docs):
-            self._check_doc(int(docs.min()))
-            self._check_doc(int(docs.max()))
-        ranges = zip(self.id_offsets[docs].tolist(), self.id_offsets[docs + 1].tolist(), strict=True)
+            self._check_doc(int(np.minimum.reduce(docs)))
+            self._check_doc(int(np.maximum.reduce(docs)))
+        offsets = self.id_offsets
+        ranges = zip(offsets[docs].tolist(), offsets[docs + 1].tolist(), strict=True)
         raw = self.file.slices("ids", ranges)
         try:
             return [one.decode() for one in raw]

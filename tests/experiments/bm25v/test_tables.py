@@ -49,14 +49,13 @@ def pets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def row(k: int, ours: float, paper: float | None) -> dict[str, Any]:
-    return {"k": k, "R@1": ours, "R@1 paper (CUB)": paper}
+    return {"k": k, "R@1": ours, "R@1, query weighted": (1.0 + ours) / 3.0, "R@1 paper (CUB)": paper}
 
 
-def test_a_collapse_is_told_from_none() -> None:
-    (note,) = tables._collapse([row(16, 0.8, 0.5), row(128, 0.78, 0.04)])
-    assert "from k=16 to k=128 the paper keeps 8% of R@1" in note and "98% stay: the collapse does not happen" in note
+def test_how_much_stays_at_the_largest_k() -> None:
     (note,) = tables._collapse([row(16, 0.8, 0.5), row(128, 0.2, 0.04)])
-    assert "25% stay: the collapse comes back" in note
+    assert "from k=16 to k=128 the paper keeps 8% of R@1" in note
+    assert "here 25% stay, and 67% where a query's terms count what they weigh" in note
     assert not list(tables._collapse([row(16, 0.8, 0.5)])) and not list(
         tables._collapse([row(8, 1, None), row(16, 1, 1)])
     )
@@ -98,7 +97,11 @@ def test_other_vocabularies_are_used_as_in_the_paper_and_as_ours(
     found = run_table("bm25v-table3", given)
     assert [row["k"] for row in found.rows] == [2, 3]
     paper = PRESETS["bm25-v"]
-    assert [field.vocabulary.defaults for field in made] == [replace(paper, k=k, k_post=None) for k in (2, 3)]
+    *_, weighted = uses = [field.vocabulary.defaults for field in made]
+    assert uses[:2] == [replace(paper, k=k, k_post=None) for k in (2, 3)]
+    assert {(u.pooling, u.k_post, u.query) for u in uses[2:]} == {("sum", None, "weighted")} and weighted.k == 3
+    assert len({str(field.scoring) for field in made}) == 1  # what differs is how a query's terms count
+    assert all(0.0 < row["R@1, query weighted"] <= 1.0 for row in found.rows)
     made.clear()
     found = run_table("bm25v-ablation", {"pets": pets, "sae-one": tmp_path / "k2", "sae-two": tmp_path / "k3"})
     assert [(row["vocabulary"], row["use"]) for row in found.rows] == [
