@@ -33,7 +33,7 @@ POINTS = tuple(
     for kind, sizes in (
         ("visual", ("10k", "100k", "1m", "10m")),
         ("latent", ("10k", "100k", "200k", "1m")),
-        ("lexical", ("10k", "100k", "1m")),
+        ("lexical", ("10k", "100k", "1m", "10m")),
     )
     for size in sizes
 )

@@ -51,6 +51,7 @@ SHAPES = {
     "latent-1m": Shape("latent", 1_000_000, 32_768, 8.0, 0.7, 2),
     "lexical-10k": Shape("lexical", 10_000, 200_000, 1.2, 0.75, 3),
     "lexical-100k": Shape("lexical", 100_000, 200_000, 1.2, 0.75, 3),
+    "lexical-10m": Shape("lexical", 10_000_000, 200_000, 1.2, 0.75, 3),
     "visual-10k": Shape("visual", 10_000, 18_432, 1.5, 0.75, 1),
     "latent-5k": Shape("latent", 5_000, 32_768, 8.0, 0.7, 2),
     "lexical-20k": Shape("lexical", 20_000, 200_000, 1.2, 0.75, 3),
@@ -233,10 +234,10 @@ def _lexical(rng: np.random.Generator, shape: Shape) -> Workload:
         earlier = start + (rng.random(len(place)) * place).astype(np.int64)
         words = np.where(again, words[earlier], words)
         key, count = np.unique(np.repeat(np.arange(len(n)), n) * shape.n_terms + words, return_counts=True)
-        rows.append((np.bincount(key // shape.n_terms, minlength=len(n)), key % shape.n_terms, count))
+        distinct = np.bincount(key // shape.n_terms, minlength=len(n))
+        rows.append((distinct, (key % shape.n_terms).astype(np.int32), count.astype(np.float32)))
     indptr = np.concatenate([[0], np.cumsum(np.concatenate([r[0] for r in rows]))]).astype(np.int64)
-    indices = np.concatenate([r[1] for r in rows]).astype(np.int32)
-    values = np.concatenate([r[2] for r in rows]).astype(np.float32)
+    indices, values = (np.concatenate([r[i] for r in rows]) for i in (1, 2))
     queries: list[Any] = []
     while len(queries) < QUERIES:
         d = int(rng.integers(shape.n_docs))

@@ -236,6 +236,36 @@ def test_auxk_revives_silent_terms() -> None:
 
 
 @needs_torch
+def test_mean_and_scale_are_taken_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    from zipfian.train import sae
+    from zipfian.train.source import MemorySource
+
+    rows = np.random.default_rng(5).standard_normal((50, 3)).astype(np.float32) * [1.0, 10.0, 0.1] + [0.0, 5.0, -1.0]
+    mu, scale = rows.mean(axis=0), float(np.sqrt(((rows - rows.mean(axis=0)) ** 2).mean()))
+    monkeypatch.setattr(sae, "_STATISTICS_BLOCK", 7)
+    found = sae.input_statistics(MemorySource(rows.astype(np.float32)), SETTINGS, "cpu")
+    assert torch.allclose(found[0], torch.tensor(mu, dtype=torch.float32)) and found[1] == pytest.approx(scale)
+    plain = replace(SETTINGS, centre=False)
+    assert sae.input_statistics(MemorySource(rows), plain, "cpu")[1] == pytest.approx(float(np.sqrt((rows**2).mean())))
+    rows[33, 1] = np.inf
+    with pytest.raises(InvalidInput, match="row 33 of the sample"):
+        sae.input_statistics(MemorySource(rows), SETTINGS, "cpu")
+    monkeypatch.setattr(sae, "_STATISTICS_BYTES", 12 * 20)  # what 20 rows take
+    taken: list[int] = []
+
+    def sample(self: Any, rows: int, seed: int, device: str) -> Any:
+        taken.append(rows)
+        return torch.ones(rows, 3)
+
+    monkeypatch.setattr(MemorySource, "sample", sample)
+    with pytest.raises(InvalidInput, match="all activations are equal"):
+        sae.input_statistics(MemorySource(rows), SETTINGS, "cpu")
+    assert taken == [20]
+
+
+@needs_torch
 def test_bad_activations_are_refused() -> None:
     import torch
 

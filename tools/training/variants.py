@@ -58,7 +58,7 @@ def train_variant(
     source: MemorySource, settings: SaeSettings, variant: Variant, penalty: float, device: str
 ) -> TrainResult:
     """Trained on as many tokens as the top-k autoencoder would be."""
-    mu, scale = input_statistics(source.sample(1_000_000, settings.seed, device), settings)
+    mu, scale = input_statistics(source, settings, device)
     sae = TopKSae(source.dim, settings, device)
     encoder, bias, decoder = (part.detach().clone().requires_grad_(True) for part in sae.parameters())
     logs = torch.full_like(bias, math.log(3.0)).requires_grad_(True)

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,10 @@ from zipfian.train.settings import SaeSettings
 from zipfian.train.source import Source
 
 _MIN_TOKENS_PER_TERM = 4
-_STATISTICS_ROWS = 1_000_000
+_STATISTICS_ROWS, _STATISTICS_BYTES = 1_000_000, 2**30
+"""Rows that mean and scale are taken from: so many, or what so many bytes hold in float32."""
+_STATISTICS_BLOCK = 8_192
+"""Of those, how many are made double precision at a time."""
 _REFRESH = 16
 
 
@@ -88,9 +92,7 @@ def train_sae(
     per_epoch = source.rows // settings.batch
     steps = int(per_epoch * settings.epochs)
     _check_enough(source, settings, steps)
-    sample = source.sample(_STATISTICS_ROWS, settings.seed, device)
-    mu, scale = input_statistics(sample, settings)
-    del sample
+    mu, scale = input_statistics(source, settings, device)
     with torch.no_grad(), matmul_precision(settings.precision, device):
         sae = TopKSae(source.dim, settings, device)
         optimizer = _optimizer(sae, settings)
@@ -129,16 +131,31 @@ def train_sae(
     return result
 
 
-def input_statistics(sample: Any, settings: SaeSettings) -> tuple[Any, float]:
-    """mu and s of the given rows, in double precision; activations that are not finite are refused here."""
-    if not bool(torch.isfinite(sample).all()):
-        bad = int(torch.nonzero(~torch.isfinite(sample).all(dim=1))[0, 0])
-        raise InvalidInput(f"the activations hold values that are not finite (row {bad} of the sample): encode again")
-    mu = sample.double().mean(dim=0) if settings.centre else torch.zeros(sample.shape[1], device=sample.device)
-    spread = float((sample.double() - mu).square().mean().sqrt())
+def input_statistics(source: Source, settings: SaeSettings, device: str) -> tuple[Any, float]:
+    """mu and s of some rows, in double precision; activations that are not finite are refused here."""
+    rows = min(_STATISTICS_ROWS, _STATISTICS_BYTES // (4 * source.dim))
+    sample = source.sample(rows, settings.seed, device)
+    mu = torch.zeros(sample.shape[1], dtype=torch.float64, device=sample.device)
+    for start, block in _blocks(sample):
+        finite = torch.isfinite(block).all(dim=1)
+        if not bool(finite.all()):
+            bad = start + int(torch.nonzero(~finite)[0, 0])
+            raise InvalidInput(
+                f"the activations hold values that are not finite (row {bad} of the sample): encode again"
+            )
+        if settings.centre:
+            mu += block.sum(dim=0) / len(sample)
+    spread = math.sqrt(sum(float((block - mu).square().sum()) for _, block in _blocks(sample)) / sample.numel())
     if settings.scale and spread == 0.0:
         raise InvalidInput("all activations are equal: there is nothing to learn from them")
     return mu.float(), spread if settings.scale else 1.0
+
+
+def _blocks(sample: Any) -> Iterator[tuple[int, Any]]:
+    """Some rows at a time in double precision, each block after the number of its first: all at once would take three
+    times the room of the sample."""
+    for start in range(0, len(sample), _STATISTICS_BLOCK):
+        yield start, sample[start : start + _STATISTICS_BLOCK].double()
 
 
 def reconstruction(result: TrainResult, vectors: Any, k: int | None = None, batch: int = 8_192) -> dict[str, float]:
