@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import zipfian as zf
 from tests.collection.history import FIELDS, QUERIES, History, answers
 from tests.equality.compare import ranking
+from zipfian.storage.directory import FSDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 16
@@ -144,3 +146,37 @@ def test_files_that_nobody_needs_go(quick_path: Path) -> None:
         assert report.ok
         assert report.orphans == []
         assert len(list(path.iterdir())) == report.files + 1  # and the lock
+
+
+def test_a_commit_opens_the_files_that_are_new_and_no_others(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    really = FSDirectory.map
+
+    def watched(self: FSDirectory, name: str) -> Any:
+        opened.append(name)
+        return really(self, name)
+
+    def files() -> set[str]:
+        return {p.name for p in (quick_path / "c").iterdir() if p.suffix in (".doc", ".field", ".col", ".vec", ".del")}
+
+    with zf.Collection.create(quick_path / "c") as c:
+        c.add([{"id": f"d{i}", "text": f"one word {i}", "metadata": {"n": i}} for i in range(50)])
+        c.commit()
+        with zf.Collection.open(quick_path / "c") as reader:
+            first = reader.search("word", k=50)
+            before = files()
+            monkeypatch.setattr(FSDirectory, "map", watched)
+            c.add([{"id": "new", "text": "one more word"}])
+            c.delete(["d7"])
+            c.commit()
+            assert set(opened) == files() - before  # by the writer, when they were written
+            written = len(opened)
+            reader.refresh()
+            assert sorted(opened[written:]) == sorted(files() - before)
+            assert len(reader.search("word", k=60)) == 50 and reader.get("d7") is None
+            gone = next(hit for hit in first if hit.id == "d7")
+            assert first.explain(gone).value == gone.score  # it looks at what was there then
+            opened.clear()
+            c.update([{"id": "d8", "metadata": {"n": -1}}])
+            c.rollback()
+            assert not set(opened) & before

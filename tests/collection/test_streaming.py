@@ -54,7 +54,7 @@ def test_a_generator_larger_than_the_budget(tmp_path: Path) -> None:
         assert len(c) == 0  # nothing is seen before the commit
         assert c.add(long_documents(1_500, c, segments), existing="skip") == 900
         assert len(segments) >= 15  # and most of them are merged already
-        assert len(folder(c)._store._readers) <= 12
+        assert len(folder(c)._store.readers) <= 12
         c.commit()
         assert c.stats()["segments"] <= 12
         with fresh(tmp_path / "fresh", FIELDS, long_documents(1_500)) as whole:
@@ -64,7 +64,7 @@ def test_a_generator_larger_than_the_budget(tmp_path: Path) -> None:
 def test_open_files_stay_few_without_a_commit(quick_path: Path) -> None:
     with zf.Collection.create(quick_path / "c", memory_bytes=0) as c:
         c.add({"id": str(n), "text": f"number {n}"} for n in range(60))  # a segment each
-        assert len(folder(c)._store._readers) <= 12
+        assert len(folder(c)._store.readers) <= 12
         c.delete(["7", "30"])
         c.upsert({"id": str(n), "text": f"again {n}"} for n in range(20, 40))
         c.commit()

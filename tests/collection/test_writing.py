@@ -113,7 +113,7 @@ class TestWriting:
                 c.add([{"id": f"{i}.{j}", "text": "x"} for j in range(size)])
                 c.commit()
             assert [entry.n_docs for entry in folder(c)._store.writer.entries] == [30, 30, 8, 30, 30, 30]
-            assert [reader.n_docs for reader in folder(c)._store._readers.values()] == [30, 30, 8, 30, 30, 30]
+            assert [reader.n_docs for reader in folder(c)._store.readers.values()] == [30, 30, 8, 30, 30, 30]
             assert list(c.ids())[60:68] == [f"{i}.0" for i in range(2, 10)]
 
     def test_a_merge_drops_deleted_documents_everywhere(self, tmp_path: Path) -> None:

@@ -146,6 +146,36 @@ def test_reading_after_close_is_refused() -> None:
         reader.docs.text(0)
 
 
+def test_files_that_an_earlier_state_has_open_are_read_through_it() -> None:
+    directory = MemoryDirectory()
+    entry = write_segment(directory, "s1", batch(), TWO_FIELDS, COLUMNS)
+    before = SegmentReader(directory, entry)
+    changed = delete_documents(directory, before, np.array([1]))
+    for ref in entry.files.values():
+        directory.delete(ref.name)  # whoever opened them again would notice
+    after = SegmentReader(directory, changed, before)
+    assert after.docs is before.docs and after.columns is before.columns and after.vectors is before.vectors
+    assert all(after.fields[name] is field for name, field in before.fields.items())
+    assert (before.n_live, after.n_live) == (4, 3) and after.find(before.docs.id(1)) == -1
+    after.close()
+    assert before.docs.text(0) == after.docs.text(0)  # who opened a file closes it
+    before.close()
+    with pytest.raises(InvalidInput, match="closed"):
+        after.docs.id(0)
+
+
+def test_a_file_that_replaced_another_is_not_read_through_the_one_before() -> None:
+    directory = MemoryDirectory()
+    before = SegmentReader(directory, write_segment(directory, "s1", batch(4), TWO_FIELDS, COLUMNS))
+    other = write_segment(directory, "s1", batch(4), TWO_FIELDS, COLUMNS)
+    mixed = before.entry.with_file("field:words", other.files["field:words"])
+    after = SegmentReader(directory, mixed, before)
+    assert after.fields["words"].file.name == other.files["field:words"].name
+    assert after.fields["latent"] is before.fields["latent"]
+    before.close()
+    assert after.fields["words"].lengths.sum() > 0
+
+
 def test_a_failing_disk_leaves_only_what_could_not_be_deleted() -> None:
     steps = 0
     while True:

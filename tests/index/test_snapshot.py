@@ -109,3 +109,16 @@ def test_a_failed_open_holds_nothing(directory: MemoryDirectory, writer: Writer)
     with Snapshot.open(directory):
         assert len(_held.held(directory.key)) == 1 + sum(len(e.files) for e in writer.entries)
     assert _held.held(directory.key) == frozenset()
+
+
+def test_a_commit_opens_only_what_is_new(directory: MemoryDirectory, writer: Writer) -> None:
+    other = OtherProcess(directory)
+    before = Snapshot.open(other)
+    opened = other.mapped
+    writer.add_segment(segment(writer, "c"))
+    writer.commit()
+    after = Snapshot.open(other, known={one.id: one for one in before.segments})
+    assert other.mapped - opened == len(after.entries[-1].files)
+    assert ids_of(before) == ["a", "b"] and ids_of(after) == ["a", "b", "c"]
+    after.close()
+    assert ids_of(before) == ["a", "b"]

@@ -33,6 +33,7 @@ from zipfian.fields.named import make_fields
 from zipfian.fields.query import Query
 from zipfian.index.check import CheckReport, check
 from zipfian.index.commit import Writer
+from zipfian.index.segment import SegmentReader
 from zipfian.index.snapshot import Snapshot, is_newest
 from zipfian.retrieve.scoring import Scoring
 from zipfian.storage.directory import FSDirectory
@@ -62,7 +63,8 @@ class FolderCollection(Collection):
         self._closed = False
         self._current = FolderAnswers(self._look(generation))
         settings = self._settings(self._searcher.snapshot)
-        self._store = Store(directory, writer, settings, memory_bytes, encodings) if writer is not None else None
+        opened = self._searcher.snapshot.segments
+        self._store = None if writer is None else Store(directory, writer, settings, memory_bytes, encodings, opened)
 
     @classmethod
     def make_new(
@@ -101,8 +103,8 @@ class FolderCollection(Collection):
                 writer.close()
             raise
 
-    def _look(self, generation: int | None = None) -> Searcher:
-        snapshot = Snapshot.open(self._directory, generation)
+    def _look(self, generation: int | None = None, known: Iterable[SegmentReader] = ()) -> Searcher:
+        snapshot = Snapshot.open(self._directory, generation, {one.id: one for one in known})
         return Searcher(snapshot, self._settings(snapshot).with_scoring(self._scoring), self._cache_bytes)
 
     def _settings(self, snapshot: Snapshot) -> Settings:
@@ -141,7 +143,7 @@ class FolderCollection(Collection):
             store = self._writing()
             generation = store.commit(user)
             if generation != self._searcher.generation:
-                self._current = FolderAnswers(self._look())
+                self._current = FolderAnswers(self._look(known=store.readers.values()))
             return generation
 
     def rollback(self) -> None:
@@ -263,7 +265,7 @@ class FolderCollection(Collection):
         with self._lock:
             if is_newest(self._directory, self.searcher().generation):
                 return self._searcher.generation
-            newest = self._look()
+            newest = self._look(known=self._searcher.snapshot.segments)
             if newest.generation != self._searcher.generation:
                 self._current = FolderAnswers(newest)
             return self._searcher.generation

@@ -52,11 +52,14 @@ class Store:
 
     def __init__(
         self, directory: Directory, writer: Writer, settings: Settings, memory_bytes: int,
-        encodings: EncodingCache | None = None,
+        encodings: EncodingCache | None = None, known: Iterable[SegmentReader] = (),
     ) -> None:  # fmt: skip
+        """`known`: segments that are open already."""
         self.directory = directory
         self.writer = writer
         self.settings = settings
+        self.readers: dict[str, SegmentReader] = {one.id: one for one in known}
+        """All segments, those of the next commit included, by id."""
         self.memory_bytes = memory_bytes
         self._encodings = encodings
         self._encoding: Encoding | None = None
@@ -68,9 +71,10 @@ class Store:
         self._items: dict[str, Item] = {}
         self._nbytes = 0
         self._gone: dict[str, set[int]] = {}
-        self._readers = {e.id: SegmentReader(self.directory, e) for e in self.writer.entries}
+        known = self.readers
+        self.readers = {e.id: SegmentReader(self.directory, e, known.get(e.id)) for e in self.writer.entries}
         self._dims: dict[str, int] = {}
-        for reader in self._readers.values():
+        for reader in self.readers.values():
             self._dims.update(reader.dims)
 
     def put(
@@ -158,7 +162,7 @@ class Store:
             (place,) = self._locate([new.id])
             if place is None:
                 raise not_there(new.id)
-            old = stored_item(self._readers[place[0]], self.settings.fields, place[1])
+            old = stored_item(self.readers[place[0]], self.settings.fields, place[1])
         changed = changed_inputs(raw)
         return updated(old, new, changed, self.settings.fields), changed
 
@@ -268,7 +272,7 @@ class Store:
         condition = parse_where(where, self.settings.columns)
         self.flush()  # filters read columns, which waiting documents have only in a segment
         removed = 0
-        for seg_id, reader in self._readers.items():
+        for seg_id, reader in self.readers.items():
             gone = self._gone.get(seg_id, set())
             found = set(np.flatnonzero(condition.mask(reader)).tolist()) - gone
             if found:
@@ -282,7 +286,7 @@ class Store:
         if not ids:
             return out
         wanted = hashes_of(ids)
-        for seg_id, reader in self._readers.items():
+        for seg_id, reader in self.readers.items():
             gone = self._gone.get(seg_id, ())
             docs = reader.docs.find_many(ids, wanted)
             for i in np.flatnonzero(docs >= 0).tolist():
@@ -301,18 +305,18 @@ class Store:
         entry = write_segment(self.directory, self.writer.new_segment_id(), batch, specs, self.settings.columns)
         reader = self._open(entry)
         self.writer.add_segment(entry)
-        self._readers[entry.id] = reader
+        self.readers[entry.id] = reader
         self._count_lost(items)
         self.settings = self.settings.with_languages(self.settings.languages.counted(items))
         self._items, self._nbytes = {}, 0
-        if len(self._readers) > _MANY_SEGMENTS:  # also between commits: every file of a segment is open
+        if len(self.readers) > _MANY_SEGMENTS:  # also between commits: every file of a segment is open
             self._apply_deletes()
             self._merge_many()
 
-    def _open(self, entry: SegmentEntry) -> SegmentReader:
+    def _open(self, entry: SegmentEntry, before: SegmentReader | None = None) -> SegmentReader:
         """Open what was just written, before anything else changes; if that fails its new files go again."""
         try:
-            return SegmentReader(self.directory, entry)
+            return SegmentReader(self.directory, entry, before)
         except BaseException:
             self.writer.discard(entry)
             raise
@@ -326,16 +330,16 @@ class Store:
 
     def _apply_deletes(self) -> None:
         for seg_id in list(self._gone):
-            reader = self._readers[seg_id]
+            reader = self.readers[seg_id]
             entry = delete_documents(self.directory, reader, np.array(sorted(self._gone[seg_id]), np.int64))
             if entry is not reader.entry:
-                reader = self._open(entry)
+                reader = self._open(entry, reader)
                 self.writer.update(entry)
-                self._readers[seg_id] = reader
+                self.readers[seg_id] = reader
             del self._gone[seg_id]
             if reader.n_live == 0:
                 self.writer.replace([entry], None)
-                del self._readers[seg_id]
+                del self.readers[seg_id]
 
     def commit(self, user: Mapping[str, Any] | None) -> int:
         """Publish everything; on an error nothing is lost and the call may be repeated."""
@@ -355,36 +359,36 @@ class Store:
             raise InvalidInput(f"max_segments must be a whole number from 1, not {shown(max_segments)}")
         self.flush()
         self._apply_deletes()
-        order = list(self._readers)
+        order = list(self.readers)
         if len(order) > max_segments:
             self._merge(order[max_segments - 1 :])
-        for seg_id in [s for s, r in self._readers.items() if r.n_live < r.n_docs]:
+        for seg_id in [s for s, r in self.readers.items() if r.n_live < r.n_docs]:
             self._merge([seg_id])
 
     def _merge_many(self) -> None:
-        while len(self._readers) > _MANY_SEGMENTS:
+        while len(self.readers) > _MANY_SEGMENTS:
             self._merge(self._smallest_neighbours())
 
     def _smallest_neighbours(self) -> list[str]:
-        order = list(self._readers)
-        sizes = np.array([self._readers[s].n_live for s in order])
+        order = list(self.readers)
+        sizes = np.array([self.readers[s].n_live for s in order])
         totals = np.convolve(sizes, np.ones(_MERGE_AT_ONCE, np.int64), "valid")
         at = int(np.argmin(totals))
         return order[at : at + _MERGE_AT_ONCE]
 
     def _merge(self, seg_ids: Sequence[str]) -> None:
         """Replace neighbours, each with live documents, by one segment."""
-        readers = [self._readers[s] for s in seg_ids]
+        readers = [self.readers[s] for s in seg_ids]
         new = merge_segments(self.directory, self.writer.new_segment_id(), readers)
         merged = self._open(new)
         self.writer.replace([r.entry for r in readers], new)
         kept: dict[str, SegmentReader] = {}
-        for seg_id, reader in self._readers.items():
+        for seg_id, reader in self.readers.items():
             if seg_id not in seg_ids:
                 kept[seg_id] = reader
             elif seg_id == seg_ids[0]:
                 kept[new.id] = merged
-        self._readers = kept
+        self.readers = kept
 
     def add_field(
         self, name: str, field: Field, terms: Mapping[str, Any] | None, progress: Callable[[int], None] | None = None
@@ -399,7 +403,7 @@ class Store:
         self.flush()
         self._apply_deletes()
         first_to_ask = settings.ask_languages and not self.settings.ask_languages
-        languages = stored_languages(self._readers.values()) if first_to_ask else self.settings.languages
+        languages = stored_languages(self.readers.values()) if first_to_ask else self.settings.languages
         settings = settings.with_languages(languages)
         missing = [i for i, place in zip(given, self._locate(list(given)), strict=True) if place is None]
         if missing:
@@ -409,8 +413,8 @@ class Store:
         adding = Adding(self.directory, name, field, encoding, given, settings.languages, progress)
         done: dict[str, SegmentReader] = {}
         try:
-            for seg_id, reader in self._readers.items():
-                done[seg_id] = self._open(adding.to_segment(reader))
+            for seg_id, reader in self.readers.items():
+                done[seg_id] = self._open(adding.to_segment(reader), reader)
         except BaseException:
             for reader in done.values():
                 self.writer.discard(reader.entry)
@@ -418,7 +422,7 @@ class Store:
         for reader in done.values():
             self.writer.update(reader.entry)
             self._dims.update(reader.dims)
-        self._readers = done
+        self.readers = done
         self._count_lost(adding.items)
         self.settings = settings
         self._encoding = None

@@ -11,9 +11,9 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from zipfian.index.metadata import ColumnType
 from zipfian.index.passages import flags_of
 from zipfian.index.vectors import VectorReader, add_vectors, write_vectors
 from zipfian.limits import MAX_FIELDS
-from zipfian.storage.container import FileRef
+from zipfian.storage.container import FileRef, SectionFile
 from zipfian.storage.directory import Directory
 from zipfian.types import FieldBatch, Passages, SegmentBatch
 
@@ -49,6 +49,8 @@ __all__ = [
 
 _FIELD = "field:"
 _VECTORS = "vec:"
+
+_Reader = TypeVar("_Reader", DocStoreReader, FieldReader, ColumnReader, VectorReader)
 
 
 class SegmentFiles:
@@ -180,32 +182,36 @@ def delete_documents(directory: Directory, segment: SegmentReader, docs: npt.NDA
         return segment.entry.with_file("del", files.files["del"])
 
 
+def _roles(entry: SegmentEntry, prefix: str) -> list[str]:
+    """Files of a kind that a segment may have several of."""
+    return [role for role in entry.files if role.startswith(prefix)]
+
+
 class SegmentReader:
     """The files of a segment, open for reading. Immutable and safe to share between threads."""
 
-    def __init__(self, directory: Directory, entry: SegmentEntry) -> None:
-        """Open every file: headers, footers and sizes are checked now, contents when first used."""
+    def __init__(self, directory: Directory, entry: SegmentEntry, known: SegmentReader | None = None) -> None:
+        """Open every file: headers, footers and sizes are checked now, contents when first used.
+
+        Files that `known`, an earlier state of the segment, has open are read through it: a file never changes, and
+        what was checked in it need not be checked again. They are closed when it is.
+        """
         self.entry = entry
         self.id = entry.id
         self.n_docs = entry.n_docs
+        self._by_role: dict[str, DocStoreReader | FieldReader | ColumnReader | VectorReader] = {}
+        self._opened: list[SectionFile] = []
         if "doc" not in entry.files:
             raise IndexCorrupt(entry.id, "the segment has no document file")
-        self.docs = DocStoreReader.open(directory, entry.files["doc"])
+        open_file = partial(self._open, directory, known)
+        self.docs = open_file("doc", DocStoreReader)
         # first of all: from here on, this number is known to be no larger than the file allows
         self._require_documents("doc", self.docs.n_docs)
-        fields = {
-            role.removeprefix(_FIELD): FieldReader.open(directory, ref)
-            for role, ref in entry.files.items()
-            if role.startswith(_FIELD)
-        }
+        fields = {role.removeprefix(_FIELD): open_file(role, FieldReader) for role in _roles(entry, _FIELD)}
         self.fields: Mapping[str, FieldReader] = MappingProxyType(fields)
-        self.columns = ColumnReader.open(directory, entry.files["col"]) if "col" in entry.files else None
-        self.vectors = VectorReader.open(directory, entry.files["vec"]) if "vec" in entry.files else None
-        by_passage = {
-            role.removeprefix(_VECTORS): VectorReader.open(directory, ref)
-            for role, ref in entry.files.items()
-            if role.startswith(_VECTORS)
-        }
+        self.columns = open_file("col", ColumnReader) if "col" in entry.files else None
+        self.vectors = open_file("vec", VectorReader) if "vec" in entry.files else None
+        by_passage = {role.removeprefix(_VECTORS): open_file(role, VectorReader) for role in _roles(entry, _VECTORS)}
         self.passage_vectors: Mapping[str, VectorReader] = MappingProxyType(by_passage)
         """Vectors of the passages of documents, by name."""
         for name, vectors in by_passage.items():
@@ -281,9 +287,18 @@ class SegmentReader:
 
     def close(self) -> None:
         """Refuse further use; arrays already handed out stay valid."""
-        for reader in (self.docs, self.columns, self.vectors, *self.passage_vectors.values(), *self.fields.values()):
-            if reader is not None:
-                reader.file.close()
+        for file in self._opened:
+            file.close()
+
+    def _open(self, directory: Directory, known: SegmentReader | None, role: str, kind: type[_Reader]) -> _Reader:
+        """The file of a role, as somebody has it open or opened now."""
+        ref = self.entry.files[role]
+        found = None if known is None or known.entry.files.get(role) != ref else known._by_role[role]
+        if not isinstance(found, kind):
+            found = kind.open(directory, ref)
+            self._opened.append(found.file)
+        self._by_role[role] = found
+        return found
 
     def _require_documents(self, role: str, found: int) -> None:
         if found != self.n_docs:

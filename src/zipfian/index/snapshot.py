@@ -32,7 +32,10 @@ class Snapshot:
     of this same process no longer needs stay on disk until the snapshot is closed or forgotten.
     """
 
-    def __init__(self, directory: Directory, manifest: Manifest) -> None:
+    def __init__(
+        self, directory: Directory, manifest: Manifest, known: Mapping[str, SegmentReader] | None = None
+    ) -> None:
+        """`known`: segments of another commit that are open, by id; files that both have are read through them."""
         self.directory = directory
         self.manifest = manifest
         release = _held.hold(directory.key, {manifest.name} | manifest.files())
@@ -41,7 +44,7 @@ class Snapshot:
         opened: list[SegmentReader] = []
         try:
             for entry in manifest.segments:
-                opened.append(SegmentReader(directory, entry))
+                opened.append(SegmentReader(directory, entry, (known or {}).get(entry.id)))
         except BaseException:
             for reader in opened:
                 reader.close()
@@ -50,8 +53,10 @@ class Snapshot:
         self.segments: tuple[SegmentReader, ...] = tuple(opened)
 
     @classmethod
-    def open(cls, directory: Directory, generation: int | None = None) -> Snapshot:
-        """The newest commit, or the given one of those still kept.
+    def open(
+        cls, directory: Directory, generation: int | None = None, known: Mapping[str, SegmentReader] | None = None
+    ) -> Snapshot:
+        """The newest commit, or the given one of those still kept; what `known` has open is not opened again.
 
         A file may go while we open because a newer commit superseded ours: then there is a newer manifest, and we start
         again with it. If nothing newer is there, the file is lost. A damaged newest commit is an error even when an
@@ -65,7 +70,7 @@ class Snapshot:
             if not generations and not note:
                 raise not_a_collection(directory, names)
             try:
-                return cls(directory, read_manifest(directory, _choose(generations, note, generation)))
+                return cls(directory, read_manifest(directory, _choose(generations, note, generation)), known)
             except IndexCorrupt as e:
                 failure = e
             if seen == (note, generations):
