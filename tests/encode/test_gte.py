@@ -57,7 +57,7 @@ def test_settings() -> None:
     assert ours.fingerprint != TextEncoder(model="gte-small", max_tokens=256).fingerprint
     assert (ours.blocks, ours.layers, ours.dim, ours.pooled_dim) == (12, ((12, 1.0),), 384, 384)
     with pytest.raises(InvalidInput, match="layer 7 does not exist"):
-        TextEncoder((7,))
-    assert TextEncoder((7,), model="gte-small").layers == ((7, 1.0),)
+        TextEncoder(layers=(7,))
+    assert TextEncoder("gte-small", layers=(7,)).layers == ((7, 1.0),)
     with pytest.raises(InvalidInput, match="no text encoder is called 'gte'; there are: all-minilm-l6-v2, gte-small"):
         TextEncoder(model="gte")

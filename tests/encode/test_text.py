@@ -34,7 +34,7 @@ def test_pooled_vectors_are_those_of_sentence_transformers(reference: dict[str, 
 @pytest.mark.parametrize("text", [2, 5])
 def test_hidden_states_are_those_of_transformers(reference: dict[str, Any], minilm: object, text: int) -> None:
     layers = reference["hidden_layers"]
-    encoder = TextEncoder(layers, keep_special=True)
+    encoder = TextEncoder(layers=layers, keep_special=True)
     (encoded,) = encoder.encode_documents([reference["texts"][text]])
     expected = np.concatenate(list(reference[f"hidden_{text}"]), axis=1)
     assert encoded.vectors.shape == expected.shape == (len(encoded.pieces), encoder.dim)
@@ -102,8 +102,8 @@ def test_cutting_early_changes_nothing(text_encoder: TextEncoder, minilm: object
 
 def test_layers_side_by_side_with_factors(minilm: object) -> None:
     text = ["photosynthesis in winter"]
-    (both,) = TextEncoder(((-2, 0.5), (-1, 1.0))).encode_documents(text)
-    (earlier,) = TextEncoder((-2,)).encode_documents(text)
+    (both,) = TextEncoder(layers=((-2, 0.5), (-1, 1.0))).encode_documents(text)
+    (earlier,) = TextEncoder(layers=(-2,)).encode_documents(text)
     (last,) = TextEncoder().encode_documents(text)
     assert np.array_equal(both.vectors, np.concatenate([earlier.vectors * np.float32(0.5), last.vectors], axis=1))
     assert np.array_equal(both.pooled, last.pooled)
@@ -155,6 +155,14 @@ def test_ten_megabytes_of_text(text_encoder: TextEncoder, minilm: object) -> Non
         {"layers": (7,)},
         {"layers": ((-1, 0.0),)},
         {"layers": ((-1, float("nan")),)},
+        {"layers": "-1"},
+        {"layers": -1},
+        {"layers": ("a",)},
+        {"layers": ((1, 2, 3),)},
+        {"layers": ((1, "a"),)},
+        {"layers": (True,)},
+        {"model": ("gte-small",)},
+        {"model": ["gte-small"]},
         {"max_tokens": 513},
         {"max_tokens": 7},
         {"overlap": 256},
@@ -176,7 +184,7 @@ def test_the_fingerprint_covers_what_changes_vectors_and_nothing_else() -> None:
     base = TextEncoder().fingerprint
     assert base.startswith("all-minilm-l6-v2:")
     assert TextEncoder(threads=1, batch_tokens=9).fingerprint == base
-    assert TextEncoder((6,)).fingerprint == base
+    assert TextEncoder(layers=(6,)).fingerprint == base
     changed: list[dict[str, Any]] = [
         {"layers": (-2,)},
         {"layers": ((-1, 0.5),)},

@@ -41,7 +41,7 @@ def test_what_a_manifest_keeps_of_it() -> None:
 
 def test_it_is_made_again_from_what_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a process that has never heard of it, with settings of its own."""
-    spec = registry.register(TextEncoder((3,), model="gte-small", max_tokens=100))
+    spec = registry.register(TextEncoder("gte-small", layers=(3,), max_tokens=100))
     monkeypatch.setattr(registry, "_KNOWN", {})
     assert registry.languages_read(spec) == frozenset({"en"})
     made = registry.find(spec)

@@ -232,7 +232,7 @@ def packaged(name: str, **settings: Any) -> Encoder[Any]:
     384
     """
     if name in SHAPES:
-        return TextEncoder(model=name, **settings)
+        return TextEncoder(name, **settings)
     if name == USE_MULTILINGUAL.name:
         return MultilingualEncoder(**settings)
     if name == EFFICIENTNET_LITE2.name:
@@ -251,8 +251,7 @@ def _make(spec: EncoderSpec, **where: Any) -> Encoder[Any]:
     """An encoder from its settings; `where` it runs, for those that have a choice."""
     settings = json.loads(spec.settings)
     if spec.name in _TEXT_NAMES:
-        layers = [(layer, factor) for layer, factor in settings.pop("layers")]
-        return TextEncoder(layers, model=_MODELS[spec.name].name, **settings, **where)
+        return TextEncoder(_MODELS[spec.name].name, **settings, **where)
     if spec.name == "multilingual":
         return MultilingualEncoder(**settings)
     if spec.name == "image":

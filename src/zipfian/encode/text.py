@@ -105,9 +105,9 @@ class TextEncoder(WindowedTexts):
 
     Examples
     --------
-    >>> TextEncoder().dim, TextEncoder((-2, -1)).dim
+    >>> TextEncoder().dim, TextEncoder(layers=(-2, -1)).dim
     (384, 768)
-    >>> TextEncoder(model="gte-small").blocks
+    >>> TextEncoder("gte-small").blocks
     12
     """
 
@@ -116,9 +116,9 @@ class TextEncoder(WindowedTexts):
 
     def __init__(
         self,
-        layers: Sequence[LayerChoice] = (-1,),
-        *,
         model: str = models.MINILM.name,
+        *,
+        layers: Sequence[LayerChoice] = (-1,),
         max_tokens: int = POSITIONS,
         long_texts: LongTexts = "windows",
         overlap: int | None = None,
@@ -132,7 +132,7 @@ class TextEncoder(WindowedTexts):
     ) -> None:
         if batch_tokens is not None and batch_tokens < 1:
             raise InvalidInput(f"batch_tokens must be at least 1, not {batch_tokens}")
-        if model not in SHAPES:
+        if not isinstance(model, str) or model not in SHAPES:
             raise InvalidInput(f"no text encoder is called {shown(model)}; there are: {', '.join(SHAPES)}")
         super().__init__(max_tokens, POSITIONS, long_texts, overlap, threads)
         self.model = models.find(model)

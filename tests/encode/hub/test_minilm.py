@@ -32,7 +32,7 @@ def test_hub_and_default_encoder_agree(minilm: dict[str, Path], reference: dict[
     )
     layers = ((-2, 0.5), -1)
     texts = [*sorted(reference["texts"], key=len)[:6], "the river runs past seven copper mills; " * 60]
-    ours = TextEncoder(layers, threads=1).encode_documents(texts)
+    ours = TextEncoder(layers=layers, threads=1).encode_documents(texts)
     theirs = hub.load(tmp_path, layers=layers).encode_documents(texts)
     for a, b in zip(ours, theirs, strict=True):
         assert a.pieces.tolist() == b.pieces.tolist() and a.places.tolist() == b.places.tolist()
