@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ from tests.toys import ToyText, toy_vocabulary
 from zipfian import limits
 from zipfian.collection import Document, Results
 from zipfian.collection.encoding import Encoding
+from zipfian.collection.plan import SearchPlan
+from zipfian.collection.search import FolderAnswers
 from zipfian.errors import FingerprintMismatch, InvalidInput, LimitExceeded
 from zipfian.fields import Dense, Latent, Sparse, Words
 from zipfian.retrieve.dense import DenseSearcher
@@ -51,6 +55,38 @@ class TestManyQueries:
             found = many.search_many(queries, 4, threads, **options)
             assert [answer(f) for f in found] == [answer(many.search(q, k=4, **options)) for q in queries]
         assert many.search_many([]) == []
+
+    def test_threads_are_used_where_they_gain(self, many: zf.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+        ran: list[int] = []
+        really = FolderAnswers.run
+
+        def watched(self: FolderAnswers, *asked: Any) -> Results:
+            ran.append(threading.get_ident())
+            time.sleep(0.001)
+            return really(self, *asked)
+
+        monkeypatch.setattr(FolderAnswers, "run", watched)
+        monkeypatch.setattr("zipfian.collection.many.available_threads", lambda: 4)
+        queries = [f"{a} {b}" for a in WORDS for b in WORDS]
+
+        def threads(**options: Any) -> set[int]:
+            ran.clear()
+            assert len(many.search_many(queries, 4, **options)) == len(ran) == len(queries)
+            return set(ran)
+
+        own = {threading.get_ident()}
+        assert threads() == threads(threads=1) == own  # one field of few documents
+        assert own.isdisjoint(threads(threads=3)) and 1 < len(set(ran)) <= 3
+        monkeypatch.setattr("zipfian.collection.search.SMALL", 50)
+        assert 1 < len(threads()) <= 4
+        assert own.isdisjoint(ran)
+
+    def test_several_fields_are_worth_threads_in_the_smallest_collection(self, many: zf.Collection) -> None:
+        answers = many._answers()
+        one, two = SearchPlan("words", ("words",)), SearchPlan("hybrid", ("words", "dense"))
+        assert not answers.gains_from_threads([one, one])
+        assert answers.gains_from_threads([one, two])
+        assert answers.gains_from_threads([SearchPlan("late", ("words",), late="latent")])
 
     def test_an_encoder_takes_them_together(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         encoder, passes = ToyText(), []

@@ -339,7 +339,7 @@ class Collection(Looking, ABC):
         k
             Hits of each search at most.
         threads
-            Searches at a time; by default, as many as there are cores.
+            Searches at a time; by default one for each core, or one where one field of a small collection answers.
         images
             Pictures to search with, alone or one beside each query.
         options

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import nullcontext
+from contextvars import Context, copy_context
+from itertools import chain
 from typing import Any
 
 from zipfian import deadline, limits
@@ -20,6 +22,9 @@ from zipfian.retrieve.validate import check_k
 
 AT_ONCE = 64
 """Queries encoded together: 50 MB of patches where they are pictures."""
+
+TURNS = 4
+"""Parts that each worker's share of those is cut into, so that none waits long for another with slow queries."""
 
 
 def requests(queries: Any, images: Any, k: Any, options: Mapping[str, Any]) -> list[Request]:
@@ -60,16 +65,33 @@ def answer_all(answers: Answers, wanted: Sequence[Request], threads: int | None)
     """Answers in order: an encoder sees many queries at once, and the searches share some threads."""
     check_threads(threads)
     plans = [answers.plan(request) for request in wanted]
+    most = threads or (available_threads() if answers.gains_from_threads(plans) else 1)
+    workers = max(1, min(most, len(wanted)))
     out: list[Results] = []
-    with ThreadPoolExecutor(max(1, min(threads or available_threads(), len(wanted)))) as pool:
+    with ThreadPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
         for start in range(0, len(wanted), AT_ONCE):
             some, theirs = wanted[start : start + AT_ONCE], plans[start : start + AT_ONCE]
             deadline.check("encoding more queries")
             _encode(answers.settings, some, theirs)
-            contexts = [copy_context() for _ in some]  # a thread knows nothing of its caller's deadline otherwise
             with answers.together(some, theirs):
-                out += pool.map(lambda context, *asked: context.run(answers.run, *asked), contexts, some, theirs)
+                out += _side_by_side(pool, workers, answers, list(zip(some, theirs, strict=True)))
     return out
+
+
+def _side_by_side(
+    pool: ThreadPoolExecutor | None, workers: int, answers: Answers, asked: Sequence[tuple[Request, SearchPlan]]
+) -> Iterator[Results]:
+    """Answers in order. A worker is handed some searches at a time: handing one over takes as long as a small one."""
+    if pool is None:
+        return (answers.run(*one) for one in asked)
+    size = -(-len(asked) // (workers * TURNS))
+    parts = [asked[start : start + size] for start in range(0, len(asked), size)]
+    contexts = [copy_context() for _ in parts]  # a thread knows nothing of its caller's deadline otherwise
+
+    def run(context: Context, part: Sequence[tuple[Request, SearchPlan]]) -> list[Results]:
+        return [context.run(answers.run, *one) for one in part]
+
+    return chain.from_iterable(pool.map(run, contexts, parts))
 
 
 def _encode(settings: Settings, some: Sequence[Request], plans: Sequence[SearchPlan]) -> None:

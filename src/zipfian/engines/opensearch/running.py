@@ -50,6 +50,10 @@ class ClusterAnswers:
         no_faiss(request.how.get("ann"))
         return cluster_plan(self._reader(), request.query, request.depth, **request.how)
 
+    def gains_from_threads(self, plans: Sequence[SearchPlan]) -> bool:
+        """Always: a search waits for the cluster most of its time."""
+        return True
+
     def together(self, requests: Sequence[Request], plans: Sequence[SearchPlan]) -> AbstractContextManager[None]:
         """Each search asks the cluster for itself."""
         return nullcontext()
