@@ -277,4 +277,4 @@ class TestDeadline:
 
         monkeypatch.setattr(many, "_encode", lambda *_: time.sleep(3.5))  # the first check comes before, in this thread
         with deadline.until(time.monotonic() + 3.0), pytest.raises(DeadlineExceeded, match="asking field words"):
-            notes.search_many(["never", "asked"])
+            notes.search_many(["never", "asked"], threads=2)
